@@ -9,8 +9,7 @@ use super::openai::{Api, OpenAi, body, prompt};
 /// `/v1/completions`.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "plain-completions",
-    description: "OpenAI completions (vLLM, SGLang, llama.cpp, TGI, ...): the model continues a \
-        prompt, no chat template",
+    description: "completions without a chat template",
     source: "https://platform.openai.com/docs/api-reference/completions",
     whole_path: "/v1/completions",
     accepts_token_ids: true,

@@ -107,11 +107,8 @@ fn the_time_limit_of_a_comparison_includes_the_pauses_between_blocks() {
     let (answer, _) = played(&plan, &[], noisy);
     // The third pair ends at 56 s, the fourth at 78 s.
     assert_eq!((answer.pairs, answer.ended_by), (4, AbEnding::MaxTime));
-    assert!(
-        answer.sentence.starts_with("Undecided, because the limit --max-time was reached"),
-        "{}",
-        answer.sentence
-    );
+    let sentence = &answer.sentence;
+    assert!(sentence.starts_with("Undecided") && sentence.contains("--max-time"), "{sentence}");
 }
 
 #[test]
@@ -130,8 +127,8 @@ fn without_a_pair_before_the_time_limit_the_answer_says_so() {
     let pass = PassPlan::closed(8, Bound::requests(32));
     let answer = AbAnswer::of(&plan, (CELL, &pass), 1_000, given);
     assert_eq!((answer.pairs, answer.ended_by), (0, AbEnding::MaxTime));
-    let why = "the time limit of --max-time was reached before a pair of blocks had ended";
-    assert!(answer.sentence.contains(why), "{}", answer.sentence);
+    let sentence = &answer.sentence;
+    assert!(sentence.starts_with("No answer: ") && sentence.contains("--max-time"), "{sentence}");
 }
 
 #[test]
@@ -144,9 +141,5 @@ fn a_server_that_stops_answering_ends_a_comparison_and_earlier_pairs_still_count
     let (answer, _) = played(&plan(), &[], dies);
     assert_eq!((answer.pairs, answer.ended_by), (18, AbEnding::NoFigure));
     assert_eq!(answer.figures[0].pairs, 10);
-    assert!(
-        answer.sentence.contains("the last pairs of blocks lack the metric that decides"),
-        "{}",
-        answer.sentence
-    );
+    assert!(answer.sentence.contains("lack the metric"), "{}", answer.sentence);
 }

@@ -35,6 +35,26 @@ fn only(findings: &[Finding]) -> (&str, &str) {
     (&finding.code, &finding.message)
 }
 
+/// Checks that there is one finding, with this code, and that its message has these parts: its figures.
+#[track_caller]
+fn finds(findings: &[Finding], code: &str, parts: &[&str]) {
+    let (found, message) = only(findings);
+    assert_eq!(found, code);
+    for part in parts {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+/// Checks the code, the severity and the beginning of the message of each finding.
+#[track_caller]
+fn begin(findings: &[Finding], expected: &[(&str, Severity, &str)]) {
+    assert_eq!(findings.len(), expected.len(), "{findings:?}");
+    for (finding, (code, severity, beginning)) in findings.iter().zip(expected) {
+        assert_eq!((finding.code.as_str(), finding.severity), (*code, *severity));
+        assert!(finding.message.starts_with(beginning), "{finding:?}");
+    }
+}
+
 /// A completed request with the requested lengths: 8 prompt tokens and 100 output tokens.
 fn good() -> Record {
     Record { asked_input: 8, asked_output: 100, ..steady(0.0, 40.0, 10.0, 100) }
@@ -56,14 +76,8 @@ fn unknown_finish_reasons_are_listed_and_counted() {
     let known = ["stop", "length", "content_filter"].map(ended);
     assert_eq!(inspect(&known), []);
     let odd = ["tea_time", "tea_time", "a", "b", "c", "d", "e", "f"].map(ended);
-    assert_eq!(
-        only(&inspect(&odd)),
-        (
-            "finish_reason_unknown",
-            "Completed requests ended with unknown finish reasons: `a` (1), `b` (1), `c` \
-             (1), `d` (1), `tea_time` (2), others (2)."
-        )
-    );
+    let reasons = "`a` (1), `b` (1), `c` (1), `d` (1), `tea_time` (2), others (2).";
+    finds(&inspect(&odd), "finish_reason_unknown", &[reasons]);
 }
 
 #[test]
@@ -78,15 +92,8 @@ fn advice_on_short_outputs_omits_ignore_eos_if_the_server_does_not_support_it() 
         ..steady(0.0, 1.0, 1.0, 40)
     }));
     let findings = inspector.finish();
-    assert_eq!(
-        only(&findings),
-        (
-            "output_shorter_than_asked",
-            "1 of 1 completed requests with a token count have fewer output tokens than requested, \
-                and the server cannot ignore end-of-text: these outputs have 40.0 tokens on \
-                average instead of 100.0."
-        )
-    );
+    let parts = ["1 of 1 ", "end-of-text", "40.0 tokens on average instead of 100.0"];
+    finds(&findings, "output_shorter_than_asked", &parts);
     assert!(!findings[0].advice.as_ref().unwrap().contains("ignore_eos"));
 }
 
@@ -97,15 +104,9 @@ fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spre
         record.usage.prompt = Some(tokens);
         record
     };
-    assert_eq!(
-        only(&inspect(&[good(), counted(9), counted(9), counted(6)])),
-        (
-            "input_length_differs",
-            "In 3 of 4 completed requests with a requested prompt length and a count of the server, \
-                the server counted another number of prompt tokens than requested (chat template \
-                included). Over these 4 requests, the difference is -2 to +1 tokens, median +0; the mean is 8.0 tokens, as requested."
-        )
-    );
+    let records = [good(), counted(9), counted(9), counted(6)];
+    let spread = "is -2 to +1 tokens, median +0; the mean is 8.0 tokens, as requested.";
+    finds(&inspect(&records), "input_length_differs", &["In 3 of 4 ", "these 4 requests", spread]);
     for (tokens, words) in [
         (&[9, 9][..], "the difference is +1 tokens; the mean is 9.0 tokens"),
         (&[10, 16], "the difference is +2 or +8 tokens, median +2; the mean is 13.0"),
@@ -176,15 +177,9 @@ fn a_tokenizer_that_disagrees_with_the_server_on_output_tokens_is_reported() {
         record
     };
     assert_eq!(inspect(&[counted(98), counted(102)]), []);
-    assert_eq!(
-        only(&inspect(&[counted(97), counted(100), good()])),
-        (
-            "token_counts_disagree",
-            "In 1 of 2 completed requests with both counts, the server's count of output tokens \
-                differs from that of the tokenizer (--tokenizer) by more than 2 tokens and by more \
-                than 1 %. Over these 2 requests, the server counts 200 tokens, and the tokenizer 197."
-        )
-    );
+    let parts =
+        ["In 1 of 2 ", "these 2 requests, the server counts 200 tokens, and the tokenizer 197."];
+    finds(&inspect(&[counted(97), counted(100), good()]), "token_counts_disagree", &parts);
 }
 
 #[test]
@@ -193,13 +188,8 @@ fn prompt_tokens_from_the_servers_prefix_cache_are_reported() {
     record.usage.cached = Some(6);
     let mut none = good();
     none.usage.cached = Some(0);
-    assert_eq!(
-        only(&inspect(&[record, none])),
-        (
-            "cached_prompt_tokens",
-            "The server took 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed requests."
-        )
-    );
+    let parts = ["6 of 16 prompt tokens", "1 of 2 completed requests."];
+    finds(&inspect(&[record, none]), "cached_prompt_tokens", &parts);
 }
 
 #[test]
@@ -246,10 +236,7 @@ fn missing_usage_is_reported_with_the_tokenizer_that_counted_instead() {
     let mut record = good();
     record.usage.completion = None;
     record.tokens_tokenizer = Some(100);
-    let findings = inspect(&[record]);
-    let (code, message) = only(&findings);
-    assert_eq!(code, "usage_missing");
-    assert!(message.ends_with("the tokenizer of --tokenizer counted them instead."), "{message}");
+    finds(&inspect(&[record]), "usage_missing", &["--tokenizer"]);
 }
 
 #[test]
@@ -263,25 +250,14 @@ fn failures_are_reported_by_kind_with_the_first_error_message() {
         failed(busy, Some("queue is still full")),
         failed(Outcome::Skipped, None),
     ];
-    let found = inspect(&records);
-    let got: Vec<_> =
-        found.iter().map(|f| (f.code.as_str(), f.severity, f.message.as_str())).collect();
-    assert_eq!(
-        got,
-        [
-            (
-                "requests_failed",
-                Severity::Warning,
-                "3 requests got the HTTP status 429. First: queue is full"
-            ),
-            ("requests_failed", Severity::Warning, "1 request timed out (timeout: first token)."),
-            (
-                "requests_interrupted",
-                Severity::Note,
-                "1 request did not start, because the pass ended first."
-            ),
-        ]
-    );
+    let rejected = "3 requests got the HTTP status 429. First: queue is full";
+    let late = "1 request timed out (timeout: first token).";
+    let expected = [
+        ("requests_failed", Severity::Warning, rejected),
+        ("requests_failed", Severity::Warning, late),
+        ("requests_interrupted", Severity::Note, "1 request did not start"),
+    ];
+    begin(&inspect(&records), &expected);
 }
 
 #[test]
@@ -296,29 +272,19 @@ fn failures_for_lack_of_open_files_come_with_the_advice_to_raise_the_limit() {
 
 #[test]
 fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_the_end() {
-    let earlier = "an earlier turn of its conversation failed: rejected (503)";
-    let records = [
-        good(),
-        failed(Outcome::Skipped, Some(earlier)),
-        failed(Outcome::Skipped, Some(earlier)),
-        failed(Outcome::Skipped, Some("the run was interrupted before it was due")),
-    ];
+    let earlier = Detail::earlier_turn(Outcome::Rejected { status: 503 });
+    let skipped = |why: &Detail| failed(Outcome::Skipped, Some(why.text()));
+    let records = [good(), skipped(&earlier), skipped(&earlier), skipped(&Detail::Interrupted)];
     let found = inspect(&records);
-    let told: Vec<_> = found.iter().map(|f| (f.severity, f.message.as_str())).collect();
-    assert_eq!(
-        told,
-        [
-            (
-                Severity::Warning,
-                "2 requests did not start, because an earlier turn of the conversation failed. \
-                 First: an earlier turn of its conversation failed: rejected (503)"
-            ),
-            (
-                Severity::Note,
-                "1 request did not start, because the pass ended first. First: the run was \
-                 interrupted before it was due"
-            ),
-        ]
+    let expected = [
+        ("requests_failed", Severity::Warning, "2 requests did not start"),
+        ("requests_interrupted", Severity::Note, "1 request did not start"),
+    ];
+    begin(&found, &expected);
+    assert!(found[0].message.ends_with(&format!("First: {}", earlier.text())), "{found:?}");
+    assert!(
+        found[1].message.ends_with(&format!("First: {}", Detail::Interrupted.text())),
+        "{found:?}"
     );
     let advice = found[0].advice.as_deref().unwrap_or_default();
     assert!(!advice.contains("repeat the run"), "{advice}");
@@ -326,15 +292,16 @@ fn turns_skipped_after_a_failed_turn_are_reported_apart_from_those_skipped_at_th
 
 #[test]
 fn the_most_frequent_rejection_is_named_even_if_more_turns_were_skipped_because_of_it() {
-    let earlier = "an earlier turn of its conversation failed: rejected (400)";
+    let earlier = Detail::earlier_turn(Outcome::Rejected { status: 400 });
+    let earlier = Some(earlier.text());
     let of = |status: u16, detail: Option<&str>| failed(Outcome::Rejected { status }, detail);
     let records = [
         of(503, None),
         of(400, None),
         of(400, Some("the prompt is too long.")),
-        failed(Outcome::Skipped, Some(earlier)),
-        failed(Outcome::Skipped, Some(earlier)),
-        failed(Outcome::Skipped, Some(earlier)),
+        failed(Outcome::Skipped, earlier),
+        failed(Outcome::Skipped, earlier),
+        failed(Outcome::Skipped, earlier),
     ];
     let rejection = |records: &[Record]| {
         let cell = CellPlan { input_length: 8, output_length: 100 };
@@ -364,7 +331,7 @@ fn a_pass_without_completed_requests_is_reported() {
     let found = inspect(&[failed(Outcome::Malformed, Some("not JSON"))]);
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!(codes, ["nothing_completed", "requests_failed"]);
-    assert_eq!(found[0].message, "None of the 1 planned requests completed.");
+    assert!(found[0].message.contains("the 1 planned"), "{found:?}");
 }
 
 #[test]
@@ -374,5 +341,5 @@ fn the_number_of_reported_failure_kinds_is_limited() {
     let found = inspect(&records);
     assert_eq!(found.len(), 10);
     let last = &found.last().expect("ten").message;
-    assert_eq!(last, "42 more requests failed in 42 other ways.");
+    assert!(last.starts_with("42 more ") && last.contains("42 other"), "{last}");
 }

@@ -169,7 +169,7 @@ fn passes_with_too_few_requests_have_no_interval_and_state_the_reason() {
     let short = of(PassPlan::closed(8, Bound::requests(20)), 20);
     assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
     let why = short.intervals.none_because.unwrap();
-    assert!(why.contains("20 requests are too few with 8 in flight: 32 are needed"), "{why}");
+    assert!(why.contains("20 requests") && why.contains("8 in flight: 32 are"), "{why}");
     let burst = of(PassPlan::saturated(100), 100);
     assert_eq!(e2e_of(&burst).mean_ci, None);
     assert!(burst.intervals.none_because.unwrap().contains("--repeat"));

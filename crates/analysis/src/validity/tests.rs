@@ -51,7 +51,7 @@ fn a_run_is_suspect_if_a_figure_of_its_table_is_unreliable() {
             of,
             Statistic::Mean,
             5.3,
-            Some("latency_per_token_ms is 6.667, the true value is between 5.300 and 6.667"),
+            Some(["latency_per_token_ms is 6.667, ", "between 5.300 and 6.667"]),
         ),
         // The results table does not show these figures. Reports mark them as unreliable, but the
         // run stays valid.
@@ -66,7 +66,8 @@ fn a_run_is_suspect_if_a_figure_of_its_table_is_unreliable() {
         assert_eq!(validity == Validity::Valid, broken.is_none(), "{reasons:?}");
         assert_eq!(reasons.len(), usize::from(broken.is_some()), "{reasons:?}");
         for (reason, words) in reasons.iter().zip(broken) {
-            assert!(reason.starts_with("128 x 32: ") && reason.contains(words), "{reason}");
+            assert!(reason.starts_with("128 x 32: "), "{reason}");
+            assert!(words.iter().all(|words| reason.contains(words)), "{reason}");
         }
     }
 }
@@ -81,10 +82,11 @@ fn missing_kernel_timestamps_are_named_as_the_cause_of_a_suspect_run() {
     }
     let (validity, reasons) = judge(&cells(&SATURATED, &records), &[]);
     assert_eq!((validity, reasons.len()), (Validity::Suspect, 4), "{reasons:?}");
-    assert_eq!(
-        reasons[2],
-        "128 x 32: latency_per_token_ms is 6.668, the true value is between 0.000 and 6.668: 100 of 400 reads had no kernel time stamp."
-    );
+    for part in
+        ["128 x 32: latency_per_token_ms is 6.668", "0.000 and 6.668: 100 of 400 reads", "kernel"]
+    {
+        assert!(reasons[2].contains(part), "{part}: {}", reasons[2]);
+    }
 }
 
 #[test]
@@ -146,10 +148,8 @@ fn a_dropped_request_makes_a_run_suspect() {
     records[3].outcome = Outcome::Dropped;
     let (validity, reasons) = judge(&cells(&open(10.0), &records), &[]);
     assert_eq!(validity, Validity::Suspect);
-    assert_eq!(
-        reasons,
-        ["128 x 32, open loop, 10 requests/s: 1 of 100 planned requests were dropped."]
-    );
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert!(reason.starts_with("128 x 32, open loop, 10 requests/s: 1 of 100 "), "{reason}");
 }
 
 #[test]

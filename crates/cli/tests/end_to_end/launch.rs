@@ -62,10 +62,7 @@ fn a_server_that_dies_is_restarted_for_the_next_cell_and_the_run_fails() {
     let findings = summary["findings"].as_array().expect("findings");
     let died = findings.iter().find(|finding| finding["code"] == "server_died").expect("a finding");
     let message = died["message"].as_str().expect("text");
-    assert!(
-        message.contains("its first error: error: an injected fault ended the server"),
-        "{message}"
-    );
+    assert!(message.contains("its first error: error: an injected fault"), "{message}");
     assert!(!message.contains("attempt"), "{message}");
     let cells = &summary["cells"];
     assert!(cells[0]["passes"][0]["outcomes"]["complete"].as_u64() < Some(12), "{told}");
@@ -84,7 +81,7 @@ fn a_server_that_fails_to_start_is_reported_with_the_last_lines_of_its_log() {
         told(&output)
     };
     let told = begin("echo first; echo no such model >&2; exit 3", "1h");
-    assert!(told.contains("ended (exit status: 3) before it was ready"), "{told}");
+    assert!(told.contains("ended (exit status: 3)"), "{told}");
     assert!(told.contains("| no such model"), "{told}");
     // The last line is printed only if the server wrote it within the timeout.
     let has_line = PATIENCE_S.into_iter().any(|patience_s| {

@@ -109,7 +109,7 @@ fn a_run_is_predicted_with_the_users_own_profile_of_its_engine_card_and_model() 
     let load = ["--input-lengths", "16", "--output-lengths", "4", "--requests", "4"];
     let predicted = inferometer(folder.path(), &[&["predict"][..], &flags, &load].concat());
     let says = told(&predicted);
-    let hint = "not used: your own profile of this engine, card and model; --profile ";
+    let hint = "not used: your own profile";
     assert!(says.contains(hint) && says.contains("broken.toml"), "{says}");
     // INFEROMETER_PROFILES names another folder for the user's profiles.
     let check = |profiles: &str| {

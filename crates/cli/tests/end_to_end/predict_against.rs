@@ -119,13 +119,13 @@ fn a_run_that_does_not_state_its_model_needs_the_flag_and_unknown_facts_are_name
     let message = refused(folder.path(), &["--against", "other.json"]);
     assert!(message.contains("states the model `my-own-model`, which this program does not know"));
     let (_, told) = predicted(folder.path(), &["--against", "other.json", "--model", "qwen-14b"]);
-    assert!(
-        told.contains(
-            "other.json does not state the version of the engine (--engine; assumed: vllm 0.2.7), \
-             the card (--card; assumed: a100-pcie-40gb)"
-        ),
-        "{told}"
-    );
+    for part in [
+        "other.json does not state",
+        "--engine; assumed: vllm 0.2.7",
+        "--card; assumed: a100-pcie-40gb",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn an_imported_run_is_a_reference_if_it_has_records_and_else_the_error_names_the
             assert_eq!(errors(&of_run), errors(&of_file), "{name}");
         } else {
             let message = refused(folder.path(), &["--against", "latest-imported"]);
-            assert!(message.contains(&format!("name the result file ({name})")), "{message}");
+            assert!(message.contains(&format!("({name})")), "{message}");
             assert!(!message.contains("#SECTION") && !message.contains("no file"), "{message}");
         }
     }

@@ -233,22 +233,11 @@ fn a_second_rank_0_and_a_wrong_token_are_refused_and_the_run_completes() {
         rank(folder.path(), (1, 2), &at, &[&plan[..], &["--token-file", token]].concat());
     let stranger = stranger.finish();
     assert_eq!(stranger.status.code(), Some(1), "{}", told(&stranger));
-    assert!(
-        told(&stranger).contains(
-            "it does not have the token of this \
-        run"
-        ),
-        "{}",
-        told(&stranger)
-    );
+    assert!(told(&stranger).contains("does not have the token"), "{}", told(&stranger));
     let member = rank(folder.path(), (1, 2), &at, &plan).finish();
     assert_eq!(member.status.code(), Some(0), "{}", told(&member));
     let lead = first.finish();
-    assert!(
-        told(&lead).contains("was refused: it does not have the token of this run"),
-        "{}",
-        told(&lead)
-    );
+    assert!(told(&lead).contains("was refused: it does not have"), "{}", told(&lead));
     assert!(!told(&lead).contains("a secret that"), "{}", told(&lead));
     summary(&lead);
 }

@@ -25,7 +25,10 @@ fn a_reproduced_prediction_is_identical() {
     let again = document(here.path(), &["reproduce", bundle, "--json", "--quiet"]);
     assert_eq!(again["answer"]["outcome"]["kind"], "identical", "{again:#}");
     let sentence = again["sentence"].as_str().expect("a sentence");
-    assert_eq!(sentence, "identical: all figures agree in every digit; no known fact differs");
+    assert!(
+        sentence.starts_with("identical: ") && sentence.ends_with("no known fact differs"),
+        "{sentence}"
+    );
     assert_eq!(
         (&again["bundled"][0], again["schema"].as_str()),
         (&first["run_id"], Some("inferometer.reproduction/1"))

@@ -202,10 +202,7 @@ fn a_gate_decides_its_figures_and_undecided_figures_fail_only_if_strict() {
             text.contains("not measured in turn: the server changed, or the machine drifted"),
             "{text}"
         );
-        assert!(
-            text.contains("<skipped message=\"the gate has no condition on this metric\"/>"),
-            "{text}"
-        );
+        assert!(text.contains("<skipped message=\"the gate has no "), "{text}");
     }
 }
 

@@ -273,7 +273,7 @@ fn passes_without_a_common_clock_are_drawn_one_after_another_with_a_note() {
         let gaps: Vec<f64> =
             begins[1..].iter().zip(&ends).map(|(begin, end)| begin - end).collect();
         assert!(gaps.iter().all(|gap| *gap > 0.0 && *gap < 0.03 * ends[2]), "{gaps:?}");
-        assert_eq!(timeline.x.title, "Time, passes one after another");
+        assert!(timeline.x.title.contains("one after another"), "{}", timeline.x.title);
         assert!(timeline.notes.concat().contains("no common clock"), "{:?}", timeline.notes);
         let last = timeline.panels[0].series.iter().filter(|series| series.shape != Shape::Marks);
         let last = last.flat_map(|series| &series.x).copied().fold(0.0, f64::max);
@@ -299,12 +299,8 @@ fn a_chart_names_the_passes_whose_lines_it_hides() {
     };
     let hidden: Vec<String> = places.filter(is_hidden).collect();
     assert_eq!(hidden.len(), 1);
-    let said = format!(
-        "Drawn: 7 of 8 passes, evenly spaced, because more lines cannot be distinguished. Choose others \
-            in the legend of the report: {}.",
-        hidden[0]
-    );
-    assert!(ttft.notes.concat().contains(&said), "{:?}", ttft.notes);
+    let notes = ttft.notes.concat();
+    assert!(notes.contains("Drawn: 7 of 8 passes") && notes.contains(&hidden[0]), "{notes}");
     let figure = plot::figure(ttft);
     assert!(figure.contains(&format!("<li data-name=\"{}\" data-off>", hidden[0])));
     assert_eq!(figure.matches("<g class=\"s\" display=\"none\">").count(), 2, "line and marks");
@@ -327,8 +323,8 @@ fn limits_of_objectives_are_drawn_in_the_charts_of_their_metric_unless_far_away(
     let drawn = limits("cdf-ttft");
     assert_eq!(drawn, ["ttft_p99<30ms"], "{:?}", of("cdf-ttft").notes);
     assert!(limits("cdf-tpot").is_empty() && limits("cdf-e2e").is_empty());
-    let words = "The limit of tpot_p50<100s is too far from these values to be drawn.";
-    assert!(of("cdf-tpot").notes.iter().any(|note| note == words));
+    let words = "The limit of tpot_p50<100s is too far";
+    assert!(of("cdf-tpot").notes.iter().any(|note| note.starts_with(words)));
 }
 
 #[test]

@@ -205,8 +205,8 @@ fn the_chart_of_a_search_shows_each_percentile_with_an_objective_and_its_limit()
     summary.searches[0].objectives[0].text = "ttft_p95<900s".to_owned();
     let chart = charts::of_run(&summary, &Traces::default()).remove(0);
     assert_eq!(drawn_in(&chart, "TTFT")[..3], ["p50", "p95", "p99"]);
-    let words = "The limit of ttft_p95<900s is too far from these values to be drawn.";
-    assert!(chart.notes.iter().any(|note| note == words), "{:?}", chart.notes);
+    let words = "The limit of ttft_p95<900s is too far";
+    assert!(chart.notes.iter().any(|note| note.starts_with(words)), "{:?}", chart.notes);
 }
 
 #[test]
@@ -270,9 +270,10 @@ fn the_chart_of_a_search_leaves_out_loads_with_too_short_trials_and_names_them()
     for curve in curves {
         assert_eq!(curve.x, [1.0, 2.0, 4.0], "{}", curve.name);
     }
-    let words =
-        "128 x 32: not drawn, because the trials were too short for a steady state: 8 requests/s.";
-    assert!(chart.notes.iter().any(|note| note.starts_with(words)), "{:?}", chart.notes);
+    let is_told = |note: &String| {
+        note.starts_with("128 x 32: not drawn, ") && note.contains("a steady state: 8 requests/s.")
+    };
+    assert!(chart.notes.iter().any(is_told), "{:?}", chart.notes);
     let mut none = answer(32);
     none.loads.iter_mut().for_each(|load| load.is_too_short = true);
     let mut summary = empty("m", "c", "e", "1");

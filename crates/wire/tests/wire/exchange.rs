@@ -40,7 +40,7 @@ fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message()
     let refused = Outcome::Connection { phase: Phase::Headers };
     let rejected = |status| Outcome::Rejected { status };
     let cases: Vec<(&str, bool, Vec<u8>, Outcome, &str)> = vec![
-        ("nothing", true, vec![], refused, "the connection was closed before any answer"),
+        ("nothing", true, vec![], refused, "closed before any answer"),
         ("half a head", true, b"HTTP/1.1 200".to_vec(), Outcome::Truncated, "inside the HTTP head"),
         ("no HTTP", true, b"SSH-2.0-OpenSSH\r\n".to_vec(), Outcome::Malformed, "SSH-2.0"),
         ("an upgrade", true, response_head(101, &[]), Outcome::Malformed, "status 101"),

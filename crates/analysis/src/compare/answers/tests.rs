@@ -71,7 +71,7 @@ pub(in crate::compare) fn answered(estimate: f64) -> Answer {
     search(estimate, [Some(0.98 * estimate), Some(1.02 * estimate)], "found", SLO)
 }
 
-/// The answer that no load meets the objectives.
+/// The answer of a search that no load satisfies.
 pub(in crate::compare) fn missed() -> Answer {
     search(None, [None, Some(1.0)], "not_met_at_lowest", SLO)
 }

@@ -7,15 +7,8 @@ fn short_outputs_are_reported_only_if_the_requests_set_ignore_eos() {
     let short =
         |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };
     let records = [good(), short(40), short(61)];
-    assert_eq!(
-        only(&inspect(&records)),
-        (
-            "output_shorter_than_asked",
-            "2 of 3 completed requests with a token count have fewer output tokens than requested, \
-                although they set `ignore_eos`: these outputs have 50.5 tokens on average instead \
-                of 100.0."
-        )
-    );
+    let parts = ["2 of 3 ", "`ignore_eos`", "50.5 tokens on average instead of 100.0."];
+    finds(&inspect(&records), "output_shorter_than_asked", &parts);
     assert_eq!(inspect_with(&sampling(false, true), &records), []);
 }
 
@@ -73,15 +66,7 @@ fn fewer_events_than_requested_tokens_are_not_reported_as_a_short_output() {
     let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
     (bundled.asked_input, bundled.asked_output) = (8, 100);
     bundled.usage.prompt = Some(8);
-    assert_eq!(
-        only(&inspect(&[bundled])),
-        (
-            "usage_missing",
-            "The server sent no count of output tokens for 1 of 1 completed requests; for 1 \
-             of them, stream events were counted instead; an event can have more or less than one \
-             token."
-        )
-    );
+    finds(&inspect(&[bundled]), "usage_missing", &["1 of 1 ", "for 1 of them, stream events"]);
 }
 
 #[test]
@@ -93,6 +78,5 @@ fn empty_outputs_are_reported_even_if_ignore_eos_is_not_set() {
         ..stream(0.0, &[])
     };
     let findings = inspect_with(&sampling(false, true), &[empty, good()]);
-    let message = "1 of 2 completed requests have no output token.";
-    assert_eq!(only(&findings), ("empty_output", message));
+    finds(&findings, "empty_output", &["1 of 2 "]);
 }

@@ -157,8 +157,8 @@ fn no_load_meets_an_objective_that_enough_requests_miss_while_alone() {
     // the server counts as nearly idle, and lower loads are not tried.
     assert!(answer.answer.starts_with("The server does not sustain even 16 "), "{}", answer.answer);
     let answer = never_met("e2e_p50<1s", 14);
-    let words = "No load meets e2e_p50<1s: requests that were alone on the server missed it.";
-    assert_eq!((answer.is_missed_alone, answer.answer.as_str()), (true, words));
+    assert!(answer.is_missed_alone);
+    assert!(answer.answer.starts_with("No load meets e2e_p50<1s: "), "{}", answer.answer);
     // A mean is not judged by requests that were alone: other requests may be far faster.
     let answer = never_met("e2e_mean<1s", 40);
     assert!(!answer.is_missed_alone, "{}", answer.answer);

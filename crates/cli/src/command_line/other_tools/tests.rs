@@ -38,7 +38,7 @@ fn a_flag_of_another_tool_gets_advice_on_the_flag_to_use_here() {
         ("run --streaming", "nothing: answers are streamed"),
         ("run -p 512", "--input-lengths N,N"),
         ("run -n 128", "--output-lengths N,N"),
-        ("run -n 128", "of oha, hey, ab, wrk or k6: `inferometer run` has --requests N"),
+        ("run -n 128", "wrk or k6: `inferometer run` has --requests N"),
         ("run -m x.gguf", "llama-server -m FILE"),
         ("run -ngl 99", "a flag of llama-server"),
         ("run -c 8", "--concurrency N"),

@@ -55,7 +55,7 @@ fn each_turn_is_due_its_think_time_after_the_end_of_the_previous_turn() {
     let pass = conversations(closed(1), CountOf::Conversations, [&[0, 50, 300], &[0, 20]]);
     assert_eq!(played(&pass, &[]), [(0, 0), (0, 150), (0, 550), (1, 650), (1, 770)]);
     assert_eq!(pass.requests(), Some(5));
-    assert_eq!(pass.to_string(), "closed loop, 1 conversations at once");
+    assert!(pass.to_string().starts_with("closed loop, 1 conversations"), "{pass}");
 }
 
 #[test]
