@@ -36,9 +36,6 @@ ADDED = {
     ],
     "finding": [
         ("even_outputs.rs", "crates/analysis/src/inspect/even_outputs.rs"),
-        ("crates/model/src/finding/code.rs", "codes! {\n",
-         '    OUTPUTS_ARE_EVEN = "outputs_are_even", Note,\n'
-         '        "Every completed request had an even number of output tokens.";\n'),
         ("crates/analysis/src/inspect.rs", "mod cut_off;\n", "mod even_outputs;\n"),
         ("crates/analysis/src/inspect.rs", "checks! {\n", "    even_outputs::EvenOutputs,\n"),
     ],

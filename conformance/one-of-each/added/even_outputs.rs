@@ -1,7 +1,12 @@
 //! Whether every output has an even number of tokens.
 
+use inferometer_model::finding::Finding;
 use inferometer_model::metrics::Timeline;
-use inferometer_model::finding::{Finding, code};
+
+inferometer_model::codes! {
+    OUTPUTS_ARE_EVEN = "outputs_are_even", Note,
+        "Every completed request had an even number of output tokens.";
+}
 
 /// Counts even outputs.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +24,6 @@ impl EvenOutputs {
     pub(super) fn findings(self) -> Option<Finding> {
         let message = format!("All {} outputs have an even number of tokens.", self.all);
         (self.all > 0 && self.even == self.all)
-            .then(|| Finding::of(code::OUTPUTS_ARE_EVEN, message))
+            .then(|| Finding::of(OUTPUTS_ARE_EVEN, message))
     }
 }

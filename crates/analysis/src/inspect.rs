@@ -21,8 +21,9 @@ mod skipped;
 mod writer;
 
 use inferometer_model::record::Skipped;
-use inferometer_model::{CellPlan, Finding, PassPlan, Sampling, Timeline, TokensFrom, code};
+use inferometer_model::{CellPlan, Code, Finding, PassPlan, Sampling, Timeline, TokensFrom, code};
 
+pub use bundles::{SOME_STREAMS_IN_BUNDLES, STREAM_IN_BUNDLES};
 pub use cards::card_findings;
 pub use parts::part_findings;
 pub use server::server_findings;
@@ -39,8 +40,9 @@ use saturated::over_saturated;
 
 use crate::stop::GrowthFold;
 
-/// Defines [`Checks`] from a list of modules and types. Each type implements `Default` and has two methods: `add` gets
-/// each completed request, and `findings` returns the findings.
+/// Defines [`Checks`] from a list of modules and types. A module has the codes of its findings in `ALL`, made by
+/// [`inferometer_model::codes`]. Its type implements `Default` and has two methods: `add` gets each completed request,
+/// and `findings` returns the findings.
 macro_rules! checks {
     ($($module:ident::$check:ident,)*) => {
         /// Checks of completed requests that need nothing but their records.
@@ -59,6 +61,11 @@ macro_rules! checks {
                 $(findings.extend(self.$module.findings());)*
                 findings
             }
+        }
+
+        /// Every kind of finding: those of [`code`], and those of these checks.
+        pub fn codes() -> Vec<Code> {
+            [code::ALL, $($module::ALL),*].concat()
         }
     };
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_analysis::inspect;
 use inferometer_analysis::prediction::{Columns, FigurePrediction, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::{Cell, CellPrediction, PassSummary, Summary};
@@ -114,7 +115,7 @@ impl StoredPrediction {
             return Err(error.into());
         }
         // Simulated tokens are recorded in groups. These groups say nothing about how a server sends its streams.
-        let of_streams = [code::STREAM_IN_BUNDLES, code::SOME_STREAMS_IN_BUNDLES];
+        let of_streams = [inspect::STREAM_IN_BUNDLES, inspect::SOME_STREAMS_IN_BUNDLES];
         let found = result.findings.iter().filter(|finding| !finding.is_one_of(&of_streams));
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());

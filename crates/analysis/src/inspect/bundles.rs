@@ -5,7 +5,17 @@ use std::time::Duration;
 
 use inferometer_model::metrics::{Bundles, Gaps};
 use inferometer_model::record::Read;
-use inferometer_model::{Finding, Nanos, Record, Timeline, code};
+use inferometer_model::{Finding, Nanos, Record, Timeline};
+
+inferometer_model::codes! {
+    STREAM_IN_BUNDLES = "stream_in_bundles", Warning,
+        "Tokens arrived in bundles, so the times between them are unknown."
+        => "Check what is between client and server, and make it forward each token at once: \
+            `option http-no-delay` in haproxy, `proxy_buffering off` in nginx, TCP_NODELAY in the \
+            server. If the server itself sends many tokens at once, use TTFT, E2E and tokens/s.";
+    SOME_STREAMS_IN_BUNDLES = "some_streams_in_bundles", Note,
+        "In a few streams, tokens arrived in bundles. These streams are in the figures.";
+}
 
 /// The time after which a delayed TCP acknowledgement is sent on Linux: 40 ms, plus delays on a busy machine. Other
 /// systems wait up to 200 ms.
@@ -77,7 +87,7 @@ impl BundledStreams {
                     long in total.",
                 self.in_step_with_acks, self.gaps.streams
             );
-            Finding::of(code::STREAM_IN_BUNDLES, message)
+            Finding::of(STREAM_IN_BUNDLES, message)
         })
     }
 
@@ -91,7 +101,7 @@ impl BundledStreams {
                 "In {hidden} of {streams} streams tokens arrived in bundles. The figures include these \
                     streams: their TPOT may be too short, and many of their gaps are 0."
             );
-            Finding::of(code::SOME_STREAMS_IN_BUNDLES, message)
+            Finding::of(SOME_STREAMS_IN_BUNDLES, message)
         })
     }
 
@@ -123,7 +133,7 @@ impl BundledStreams {
                 self.read_late
             );
         }
-        Some(Finding::of(code::STREAM_IN_BUNDLES, message))
+        Some(Finding::of(STREAM_IN_BUNDLES, message))
     }
 }
 
@@ -196,10 +206,10 @@ mod tests {
         records.push(bundled(16, 80.0));
         let few = message(&records).unwrap();
         assert!(few.starts_with("In 1 of 20 streams") && few.contains("include these"), "{few}");
-        assert!(found(&records).unwrap().is(code::SOME_STREAMS_IN_BUNDLES));
+        assert!(found(&records).unwrap().is(SOME_STREAMS_IN_BUNDLES));
         // Above one stream in ten, the figures of gaps are absent.
         let many = [vec![steady(0.0, 40.0, 10.0, 64); 9], vec![bundled(16, 80.0); 2]].concat();
-        assert!(found(&many).unwrap().is(code::STREAM_IN_BUNDLES));
+        assert!(found(&many).unwrap().is(STREAM_IN_BUNDLES));
         let late = records.last_mut().unwrap();
         for read in 1..late.reads.len() {
             late.reads[read].empty_before = late.reads[read - 1].user;

@@ -7,9 +7,20 @@ use std::time::Duration;
 
 use inferometer_model::metrics::ttft;
 use inferometer_model::stats::median;
-use inferometer_model::{Finding, Nanos, Timeline, code};
+use inferometer_model::{Finding, Nanos, Timeline};
 
 use super::bundles::DELAYED_ACK;
+
+inferometer_model::codes! {
+    KEPT_CONNECTIONS_DIFFER = "kept_connections_differ", Warning,
+        "TTFT differs between new connections and reused ones."
+        => "check proxies between client and server, and whether your users reuse connections; \
+            `--header 'Connection: close'` measures each request on a new connection";
+    TTFT_AT_DELAYED_ACKNOWLEDGEMENTS = "ttft_at_delayed_acknowledgements", Warning,
+        "First tokens on reused connections came about 40 ms after the request: the time of a \
+            delayed TCP acknowledgement."
+        => "set TCP_NODELAY in the server, or in the proxy in front of it";
+}
 
 /// Only requests with an index below this are checked, so that memory is limited.
 const MAX_CHECKED_REQUESTS: u32 = 1 << 15;
@@ -145,7 +156,7 @@ impl KeptConnections {
                 connection was slower in {slower}.",
             pairs.len()
         );
-        Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
+        Some(Finding::of(KEPT_CONNECTIONS_DIFFER, message))
     }
 
     /// The finding that first tokens on reused connections wait for a delayed acknowledgement. Servers may take the same
@@ -194,7 +205,7 @@ impl KeptConnections {
                 40 ms for an acknowledgement.",
             delayed.len()
         );
-        Some(Finding::of(code::TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
+        Some(Finding::of(TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
     }
 
     /// The number of other requests in flight while a request waited for its first token.

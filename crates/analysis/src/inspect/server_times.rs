@@ -3,7 +3,13 @@
 
 use inferometer_model::metrics::e2e;
 use inferometer_model::stats::Sample;
-use inferometer_model::{Finding, Timeline, code};
+use inferometer_model::{Finding, Timeline};
+
+inferometer_model::codes! {
+    SERVER_TIMES = "server_times", Note,
+        "The server states its own times of requests, such as the time in its queue. They are shown \
+            beside the client's E2E.";
+}
 
 /// If the time in the queue exceeds this share of E2E, the finding has advice.
 const LARGE_SHARE: f64 = 0.1;
@@ -49,7 +55,7 @@ impl TimesOfServer {
                 e2e.p50
             );
         }
-        let finding = Finding::of(code::SERVER_TIMES, message);
+        let finding = Finding::of(SERVER_TIMES, message);
         Some(if is_large { finding.advise(ADVICE) } else { finding })
     }
 }

@@ -343,3 +343,18 @@ fn the_number_of_reported_failure_kinds_is_limited() {
     let last = &found.last().expect("ten").message;
     assert!(last.starts_with("42 more ") && last.contains("42 other"), "{last}");
 }
+
+#[test]
+fn each_finding_code_has_a_unique_name_and_a_meaning() {
+    let codes = codes();
+    let mut names: Vec<&str> = codes.iter().map(|code| code.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), codes.len(), "two codes have the same name");
+    for code in codes {
+        let is_snake = |c: char| c.is_ascii_lowercase() || c == '_';
+        assert!(code.name.chars().all(is_snake), "{}", code.name);
+        assert!(code.means.ends_with('.') && !code.means.contains('\n'), "{}", code.name);
+        assert!(code.advice.is_none_or(|advice| !advice.is_empty()), "{}", code.name);
+    }
+}

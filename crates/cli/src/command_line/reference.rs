@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Arg, Command};
-use inferometer_model::code;
+use inferometer_analysis::inspect::codes;
 use inferometer_model::metrics::definitions;
 
 use super::command;
@@ -209,7 +209,7 @@ fn findings() -> String {
         "# Findings\n\n{MADE}A finding says that some figure needs care, why, and what to do.\n\n| \
          name | meaning | what to do |\n|---|---|---|\n"
     );
-    for it in code::ALL {
+    for it in codes() {
         let advice = it.advice.unwrap_or_default();
         let _ = writeln!(page, "| `{}` | {} | {} |", it.name, cell(it.means), cell(advice));
     }

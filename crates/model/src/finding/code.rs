@@ -1,31 +1,25 @@
-//! All kinds of findings, one entry each, grouped by subject.
+//! The kinds of findings, one entry each, grouped by subject. Some checks of records have theirs in their own files:
+//! `inferometer_analysis::inspect::codes` lists all.
 //!
 //! An entry has a stable name, a severity and a meaning. It has advice if findings of the kind usually have the
-//! same advice. Code that creates a finding, or searches for one, uses the entry here.
+//! same advice. Code that creates a finding, or searches for one, uses the entry.
 
-use super::{Code, Severity};
-
+/// Defines kinds of findings: for each, its constant, and `ALL` with all of them in this order.
+#[macro_export]
 macro_rules! codes {
     ($($constant:ident = $name:literal, $severity:ident, $means:literal $(=> $advice:literal)?;)*) => {
         $(
             #[doc = $means]
-            pub const $constant: Code = Code {
+            pub const $constant: $crate::finding::Code = $crate::finding::Code {
                 name: $name,
-                severity: Severity::$severity,
+                severity: $crate::finding::Severity::$severity,
                 means: $means,
-                advice: first(&[$($advice)?]),
+                advice: [$(Some($advice),)? None][0],
             };
         )*
-        /// Every kind of finding, in the order of this file.
-        pub const ALL: &[Code] = &[$($constant),*];
+        /// Every kind of finding of this module, in order.
+        pub const ALL: &[$crate::finding::Code] = &[$($constant),*];
     };
-}
-
-const fn first(advice: &[&'static str]) -> Option<&'static str> {
-    match advice {
-        [advice] => Some(advice),
-        _ => None,
-    }
 }
 
 codes! {
@@ -189,26 +183,9 @@ codes! {
         "Stream events do not carry exactly one token each."
         => "ITL is per token here. Tools that count each event as one token report the gaps \
             between events; here these are called ICL.";
-    KEPT_CONNECTIONS_DIFFER = "kept_connections_differ", Warning,
-        "TTFT differs between new connections and reused ones."
-        => "check proxies between client and server, and whether your users reuse connections; \
-            `--header 'Connection: close'` measures each request on a new connection";
-    TTFT_AT_DELAYED_ACKNOWLEDGEMENTS = "ttft_at_delayed_acknowledgements", Warning,
-        "First tokens on reused connections came about 40 ms after the request: the time of a delayed TCP acknowledgement."
-        => "set TCP_NODELAY in the server, or in the proxy in front of it";
-    SERVER_TIMES = "server_times", Note,
-        "The server states its own times of requests, such as the time in its queue. They are shown \
-            beside the client's E2E.";
     WAITED_FOR_WRITER = "waited_for_writer", Warning,
         "Requests were sent late, because earlier records had to be written first."
         => "put --store on a faster disk, or use fewer requests in flight";
-    STREAM_IN_BUNDLES = "stream_in_bundles", Warning,
-        "Tokens arrived in bundles, so the times between them are unknown."
-        => "Check what is between client and server, and make it forward each token at once: \
-            `option http-no-delay` in haproxy, `proxy_buffering off` in nginx, TCP_NODELAY in the \
-            server. If the server itself sends many tokens at once, use TTFT, E2E and tokens/s.";
-    SOME_STREAMS_IN_BUNDLES = "some_streams_in_bundles", Note,
-        "In a few streams, tokens arrived in bundles. These streams are in the figures.";
     USAGE_NOT_POSSIBLE = "usage_not_possible", Warning,
         "The server's count of output tokens cannot be correct, and is not used."
         => "Report it to the developers of the server; name the model's tokenizer with \
@@ -386,23 +363,4 @@ codes! {
     IMPORTED_WARM_UP = "imported_warm_up", Warning,
         "The file has the requests of a warm-up, not those of a measurement."
         => "import the file of the measurement instead";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_finding_code_has_a_unique_name_and_a_meaning() {
-        let mut names: Vec<&str> = ALL.iter().map(|code| code.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), ALL.len(), "two codes have the same name");
-        for code in ALL {
-            let is_snake = |c: char| c.is_ascii_lowercase() || c == '_';
-            assert!(code.name.chars().all(is_snake), "{}", code.name);
-            assert!(code.means.ends_with('.') && !code.means.contains('\n'), "{}", code.name);
-            assert!(code.advice.is_none_or(|advice| !advice.is_empty()), "{}", code.name);
-        }
-    }
 }

@@ -8,7 +8,7 @@ use inferometer_analysis::search;
 use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
-use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, sweep, validity};
+use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, inspect, sweep, validity};
 use inferometer_model::target::Tool;
 use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code};
 use inferometer_plan::Plan;
@@ -115,7 +115,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let figures = (!facts.predicted).then(|| FigureCounts::of(&cells));
     let doubtful = |of: FigureCounts| of.bounded + of.not_vouched_for > 0;
     let too_fast = is_played_fast(facts.target);
-    for finding in findings.iter_mut().filter(|of| too_fast && of.is(code::STREAM_IN_BUNDLES)) {
+    for finding in findings.iter_mut().filter(|of| too_fast && of.is(inspect::STREAM_IN_BUNDLES)) {
         finding.advice = Some(PLAYED_FAST.to_owned());
     }
     let advice = if too_fast { PLAYED_FAST } else { trust::advice(&cells) };

@@ -3,8 +3,8 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
+use inferometer_analysis::inspect::codes;
 use inferometer_engine::{Dtype, Weights};
-use inferometer_model::code;
 use inferometer_plan::TraceFormat;
 use inferometer_plan::spec::{takes_workload, workload_names};
 use inferometer_servers::launch::preset;
@@ -109,7 +109,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
         (_, "weights") => owned(&Weights::ALL.map(Weights::name)),
         (_, "dtype") => owned(&Dtype::NAMES),
         (_, "passes") => owned(&["table", "one_by_one", "saturated"]),
-        ("findings", "names") => code::ALL.iter().map(|code| code.name.to_owned()).collect(),
+        ("findings", "names") => codes().iter().map(|code| code.name.to_owned()).collect(),
         ("presets", "name") => preset::presets().map(|(name, _)| name.to_owned()).collect(),
         // In `queue|drop`, the placeholder lists the values.
         _ if value_name.contains('|')

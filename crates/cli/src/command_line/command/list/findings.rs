@@ -2,15 +2,16 @@
 
 use std::fmt::Write;
 
-use inferometer_model::{Code, Severity, code};
+use inferometer_analysis::inspect::codes;
+use inferometer_model::{Code, Severity};
 
 use super::named;
 use crate::command_line::Failure;
 
 /// The table of findings, or the named entries, as text.
 pub fn findings(names: &[String]) -> Result<String, Failure> {
-    let wanted = named("findings", code::ALL, |code| code.name, names)?;
-    Ok(wanted.into_iter().map(entry).collect())
+    let wanted = named("findings", codes(), |code| code.name, names)?;
+    Ok(wanted.into_iter().map(|code| entry(&code)).collect())
 }
 
 fn entry(code: &Code) -> String {
