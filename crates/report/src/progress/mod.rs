@@ -27,6 +27,7 @@ pub use trial::{
 /// A step, a fact or a warning of a run. [`ToString`] gives the line for people, without a line end.
 #[derive(Clone, Debug, PartialEq, Serialize, Display)]
 #[serde(tag = "notice", rename_all = "snake_case")]
+#[cfg_attr(test, derive(strum::VariantNames), strum(serialize_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Notice {
     /// The key in a header is so short that it is not removed from texts of the server.

@@ -2,6 +2,9 @@
 
 use inferometer_analysis::search::{SearchEnding, SearchObjective};
 use inferometer_model::code;
+use serde_json::json;
+use std::collections::BTreeSet;
+use strum::VariantNames;
 
 use super::*;
 
@@ -173,6 +176,7 @@ fn of_trials() -> Vec<Notice> {
         Notice::TrialOutOfTime { used: Some(12), over: Some(Over::Concurrency) },
         Notice::TrialOutOfTime { used: Some(12), over: Some(Over::Rate) },
         Notice::SearchAnswer { answer: Box::new(answer()) },
+        Notice::SweepAnswer { answer: Box::new(sweep_answer()) },
     ]
 }
 
@@ -209,6 +213,15 @@ fn answer() -> SearchAnswer {
     }
 }
 
+fn sweep_answer() -> SweepAnswer {
+    let answer = json!({
+        "input_length": 128, "output_length": 32, "by": "rate", "answer": "The server saturates at 37.3 requests/s.",
+        "confidence": 0.95, "outcome": "found", "saturation": null, "knee": null, "requests": 4_000, "trials": 9,
+        "time_s": 140.0, "levels": [],
+    });
+    serde_json::from_value(answer).expect("the answer of a sweep")
+}
+
 fn of_several_runs() -> Vec<Notice> {
     let begins = |number, left_s| Notice::RunBegins { number, runs: 4, name: of("a"), left_s };
     vec![
@@ -232,9 +245,13 @@ fn of_several_runs() -> Vec<Notice> {
 #[test]
 fn each_notice_has_a_line_for_people_and_its_values_for_programs() {
     let notices = [before_the_measurement(), of_costs(), of_trials(), of_several_runs()].concat();
+    let name = |notice: &Notice| json!(notice)["notice"].as_str().map(str::to_owned);
+    let told: BTreeSet<String> = notices.iter().filter_map(name).collect();
+    let all = Notice::VARIANTS.iter().map(|name| of(name)).collect();
+    assert_eq!(told, all, "each notice needs a sample here");
     let both = notices.iter().map(|notice| {
         let urgent = if notice.is_urgent() { " (urgent)" } else { "" };
-        format!("{notice}{urgent}\n    <- {}", serde_json::json!(notice))
+        format!("{notice}{urgent}\n    <- {}", json!(notice))
     });
     insta::assert_snapshot!(both.collect::<Vec<_>>().join("\n"));
 }
