@@ -13,11 +13,15 @@ mod comparison;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod drawn;
+#[cfg(test)]
 mod drawn_text;
 #[cfg(test)]
 mod load_charts;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod page_text;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use inferometer_report::{ReportInput, charts, fragment, html, markdown, table, t
 use serde_json::json;
 
 use crate::charts::page;
+use crate::page_text::page_text;
 use crate::support::records::traces;
 use crate::support::{CHATGLM3, cell, distribution, empty, full, pass, published};
 
@@ -84,6 +85,60 @@ fn the_markdown_report_matches_its_snapshot() {
         &input(&summary, &charts),
         Form::Png
     )));
+}
+
+/// The cells and lines of a Markdown report without their marks.
+fn pieces_of_markdown(report: &str) -> Vec<String> {
+    const MARKS: [&str; 6] = ["**", "⚠️ ", "ℹ️ ", "\\", "`", "!["];
+    let without_marks = |piece: &str| {
+        let piece = piece.trim_start_matches(['#', '>', ' ']).trim_end();
+        let piece = piece.strip_prefix("- ").unwrap_or(piece);
+        // A link or an image: its text.
+        let piece = piece.split_once("](").map_or(piece, |(text, _)| text.trim_start_matches('['));
+        let piece = MARKS.iter().fold(piece.to_owned(), |it, mark| it.replace(mark, ""));
+        piece.replace('\u{1}', "|")
+    };
+    let lines = report.lines().filter(|line| !line.starts_with("```"));
+    let pieces = lines.flat_map(|line| {
+        let line = line.replace("\\|", "\u{1}");
+        let cells = if line.starts_with('|') { line.split('|').collect() } else { vec![&line[..]] };
+        cells.into_iter().map(without_marks).collect::<Vec<_>>()
+    });
+    let is_rule = |piece: &str| piece != "-" && piece.chars().all(|sign| ":-".contains(sign));
+    pieces.filter(|piece| !is_rule(piece)).collect()
+}
+
+#[test]
+fn the_html_report_has_the_texts_of_the_markdown_report_and_its_others_match_their_snapshot() {
+    let summary = full();
+    let charts = charts::of_run(&summary, &NO_TRACES);
+    let report = markdown::report(&input(&summary, &charts), Form::Png);
+    let page = page_text(&html::report(&input(&summary, &charts)));
+    let of_markdown = pieces_of_markdown(&report);
+    let of_page = page.lines().flat_map(|line| line.split('¦')).map(str::trim);
+    let of_page: Vec<&str> = of_page.filter(|piece| !piece.is_empty()).collect();
+    let mut told = String::new();
+    let mut shared = 0;
+    for piece in &of_page {
+        match of_markdown.iter().any(|other| other == piece) {
+            true => shared += 1,
+            false => {
+                told += &format!("[{shared} pieces that the Markdown report has]\n{piece}\n");
+                shared = 0;
+            }
+        }
+    }
+    told += &format!(
+        "[{shared} pieces that the Markdown report has]\n\nOnly in the Markdown report:\n"
+    );
+    let only = of_markdown.iter().filter(|piece| !of_page.contains(&piece.as_str()));
+    only.for_each(|piece| told += &format!("{piece}\n"));
+    insta::assert_snapshot!(told.replace("[0 pieces that the Markdown report has]\n", ""));
+    // Both have their common texts in the same order.
+    let mut rest = of_page.iter();
+    for piece in of_markdown.iter().filter(|piece| of_page.contains(&piece.as_str())) {
+        assert!(rest.any(|other| other == piece), "{piece} has another place in the page");
+    }
 }
 
 #[test]

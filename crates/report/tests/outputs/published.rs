@@ -60,6 +60,13 @@ fn run(blocks: &[BlockFigures]) -> Summary {
     summary
 }
 
+/// A run over blocks of two sizes, one of them with two requested lengths.
+pub(crate) fn of_blocks() -> Summary {
+    let other = BlockFigures { wanted_chars: 100, ..first() };
+    let smaller = BlockFigures { block_chars: 100, ..first() };
+    run(&[first(), other, smaller])
+}
+
 /// The lines of a log without their times. The times at the end of the pass are not compared: in the
 /// published log, they differ by 1 ms, because the script took this time to print.
 fn untimed(log: &str) -> Vec<&str> {
@@ -137,9 +144,7 @@ fn length_figures_missing_in_an_imported_log_are_not_shown_as_zeros() {
 
 #[test]
 fn the_plot_has_a_line_for_each_requested_length() {
-    let other = BlockFigures { wanted_chars: 100, ..first() };
-    let smaller = BlockFigures { block_chars: 100, ..first() };
-    let charts = charts::of_several(&[run(&[first(), other, smaller])]);
+    let charts = charts::of_several(&[of_blocks()]);
     assert_eq!(charts[0].id, "blocks-token-out");
     assert!(charts.iter().all(|chart| !chart.id.starts_with("throughput")));
     let svg = plot::file(&charts[0], plot::Theme::Light);
