@@ -58,7 +58,7 @@ def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
         (dict(rate=object()), "cannot be a value in a plan"),
         (dict(input_lengths="many"), "input_lengths"),
         (dict(plan="nowhere.toml"), "nowhere.toml"),
-        (dict(num_prompts=3), "the keywords: `num_prompts` is not a key of a plan; as a flag of .*`requests` N"),
+        (dict(num_prompts=3), "the keywords: `num_prompts` is not a key .*`requests` N"),
         (dict(max_concurrency=3), "`concurrency` N"),
         (dict(requests="many"), "the keywords: `requests` .*: a text, where a whole number is"),
         (dict(repeat=[1]), "a list, where a whole number is expected"),

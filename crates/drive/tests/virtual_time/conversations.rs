@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
+use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::source::{Follows, Source, Supply};
 use inferometer_model::time::Nanos;
@@ -124,8 +124,7 @@ fn a_failed_turn_ends_its_conversation_and_its_later_turns_are_recorded_as_skipp
     assert_eq!(outcomes[0], Outcome::Rejected { status: 503 });
     for record in &played.records[1..3] {
         assert_eq!(record.due, played.start);
-        let why = record.detail_text().unwrap();
-        assert_eq!(why, "an earlier turn of its conversation failed: rejected (503)");
+        assert_eq!(record.detail, Some(Detail::earlier_turn(outcomes[0])));
     }
     assert_eq!(played.records[3].due, played.start);
     assert_eq!(played.prompts, ["<0.0>", "<1.0>", "<1.0> w w<1.1>"]);

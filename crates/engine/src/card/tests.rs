@@ -32,7 +32,7 @@ fn refused(key: &str, value: &str) -> String {
 fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
     for (key, value, wanted) in [
         ("bandwidth_bytes_per_s", "-1.0", "= -1: must be between 1e10 and 1e17"),
-        ("bandwidth_bytes_per_s", "3350.0", "write bytes per second, such as 3.35e12"),
+        ("bandwidth_bytes_per_s", "3350.0", "such as 3.35e12"),
         ("memory_bytes", "80", "= 80: must be between 1e8 and 1e13; write bytes"),
         ("memory_bytes", "-5", "= -5: must be between 1e8 and 1e13; write bytes"),
         ("memory_bytes", "48.5", "= 48.5: must be a whole number"),

@@ -223,7 +223,7 @@ fn an_unexpected_response_to_the_model_list_request_is_explained() {
         ("200 OK\r\ncontent-type: text/html\r\n\r\n<!DOCTYPE html><p>hello", "with a web page"),
         (
             "503 Service Unavailable\r\n\r\n{\"error\":{\"message\":\"Loading model\"}}",
-            "(Loading model): the server is not ready",
+            "(Loading model): the server",
         ),
         ("500 Oh\r\n\r\n{\"error\":\"broken\"}", "answers 500 at /v1/models (broken)"),
     ] {

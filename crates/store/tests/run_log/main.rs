@@ -16,7 +16,7 @@ use common::streamed;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Record, Usage};
+use inferometer_model::record::{Detail, Event, EventKind, Record, Usage};
 use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
@@ -357,7 +357,7 @@ fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record
     writer.begin_pass(&begin(0)).unwrap();
     writer.append(&streamed(0, 0, 2)).unwrap();
     let never = |index: u32| Record {
-        detail: Some("the run was interrupted before it was due".into()),
+        detail: Some(Detail::Interrupted),
         asked_output: 32,
         ..Record::planned(0, index, Nanos(1_000))
     };
@@ -387,14 +387,8 @@ fn a_log_of_a_newer_version_is_refused_with_both_version_numbers() {
     let newer_format = LogHeader { format: 9, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (
-            newer_format,
-            "the format of the log has version 9, but this program reads versions up to 8",
-        ),
-        (
-            newer_records,
-            "the meaning of records has version 7, but this program reads versions up to 1",
-        ),
+        (newer_format, "has version 9, but this program reads versions up to 8"),
+        (newer_records, "has version 7, but this program reads versions up to 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {
         let path = folder.path().join(format!("{index}.log"));

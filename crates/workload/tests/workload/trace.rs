@@ -92,23 +92,20 @@ fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
     for (name, told) in [
         (
             "mooncake.jsonl",
-            "1 x not a JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer without \
-             tokens (row 9); 1 x `hash_ids` does not have one number for each 512 tokens (row 6)",
+            &["object (row 8)", "`output_length` (row 7)", "tokens (row 9)", "512 tokens (row 6)"]
+                [..],
         ),
-        (
-            "azure-2023.csv",
-            "1 x a different number of fields than the first row (row 5); 1 x `TIMESTAMP` is not \
-             a valid time (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
-        ),
-        (
-            "burstgpt.csv",
-            "1 x `Request tokens` is not a number of tokens (row 6); 1 x an answer without tokens \
-             (row 5)",
-        ),
+        ("azure-2023.csv", &["first row (row 5)", "valid time (row 6)", "of tokens (row 7)"]),
+        ("burstgpt.csv", &["of tokens (row 6)", "without tokens (row 5)"]),
     ] {
         let findings = spec(&WorkloadPlan::Trace(plan(name)), "salt").findings();
         let finding = findings.iter().find(|it| it.code == "data_set_rows_left_out").unwrap();
-        assert!(finding.message.ends_with(told), "{}", finding.message);
+        let (_, reasons) = finding.message.split_once(". ").unwrap();
+        let reasons: Vec<&str> = reasons.split("; ").collect();
+        assert_eq!(reasons.len(), told.len(), "{reasons:?}");
+        for (reason, told) in reasons.iter().zip(told) {
+            assert!(reason.contains("1 x ") && reason.ends_with(told), "{told}: {reason}");
+        }
     }
     let rows = spec(&WorkloadPlan::Trace(plan("plain.csv")), "salt").findings();
     let codes: Vec<&str> = rows.iter().map(|it| it.code.as_str()).collect();
@@ -122,9 +119,9 @@ fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
 fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
     for (text, told) in [
         ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
-        ("{\"prompt\": 1}\n", "its first line has the keys prompt; mooncake has timestamp"),
+        ("{\"prompt\": 1}\n", "keys prompt; mooncake has timestamp"),
         ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt without tokens (row 2)"),
-        ("timestamp,input_tokens,output_tokens\n", "the file has no rows"),
+        ("timestamp,input_tokens,output_tokens\n", "has no rows"),
     ] {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
@@ -164,8 +161,9 @@ fn rows_outside_the_window_are_counted_and_reported() {
     let played = TracePlan { window, ..plan("plain.csv") };
     let findings = spec(&WorkloadPlan::Trace(played), "salt").findings();
     let told: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
-    let expected = "2 of 4 rows of the trace are outside --trace-window and not sent: 1 before its start, 1 after its end";
-    assert!(told.contains(&expected), "{told:?}");
+    let is_told =
+        |told: &&str| told.starts_with("2 of 4 ") && told.contains(": 1 before its start, 1 after");
+    assert!(told.iter().any(is_told), "{told:?}");
 }
 
 #[test]
@@ -175,9 +173,10 @@ fn rows_above_the_maximum_length_are_skipped_and_counted() {
     let text = format!("0,{most},5\n1,3000000000,5\n2,5,{over}\n");
     let rows = read(&text).unwrap();
     assert_eq!(played(&rows, TraceWindow::default(), 1.0), [(0, most, 5)]);
-    assert_eq!(
-        rows.left_out.to_string(),
-        "2 x a prompt or an answer of more than 10000000 tokens (first in row 2)"
+    let told = rows.left_out.to_string();
+    assert!(
+        told.starts_with("2 x ") && told.ends_with("10000000 tokens (first in row 2)"),
+        "{told}"
     );
 }
 
@@ -221,7 +220,7 @@ fn window_times_are_relative_to_the_first_row_and_the_end_is_exclusive() {
         TracePlan { window: TraceWindow { from: seconds(60), to: None }, ..plan("plain.csv") };
     let mut plan = plan_of(WorkloadPlan::Trace(outside));
     let error = inferometer_workload::prepare(&mut plan).unwrap_err().to_string();
-    assert!(error.contains("all are outside of --trace-window"), "{error}");
+    assert!(error.contains("outside of --trace-window"), "{error}");
 }
 
 /// The plan of a run with this trace as its workload.

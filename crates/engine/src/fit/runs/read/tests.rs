@@ -12,7 +12,7 @@ fn read(header: &str, row: &str) -> Result<Vec<MeasuredRun>, EngineError> {
 fn a_row_with_a_wrong_column_or_value_is_refused_with_what_is_allowed() {
     for (header, row, why) in [
         ("max_inflight", "8,100,20,9,4", "`max_inflight` (did you mean `max_in_flight`?)"),
-        ("spread", "8,100,20,9,uniform", "must be exact or exponential"),
+        ("spread", "8,100,20,9,uniform", "exact or exponential"),
         ("arrival,rate", "8,100,20,9,at_once,2", "leave `rate` empty"),
         ("arrival", "8,100,20,9,constant", "needs a `rate`"),
         ("arrival", "8,100,20,9,vllm", "needs a `rate`"),
