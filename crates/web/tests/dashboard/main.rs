@@ -5,4 +5,7 @@
 mod front;
 mod made;
 mod markup;
+#[path = "../../../report/tests/outputs/page_text.rs"]
+mod page_text;
 mod pages;
+mod texts;
