@@ -63,9 +63,11 @@ macro_rules! checks {
             }
         }
 
-        /// Every kind of finding: those of [`code`], and those of these checks.
+        /// Every kind of finding, by name: those of [`code`], and those of these checks.
         pub fn codes() -> Vec<Code> {
-            [code::ALL, $($module::ALL),*].concat()
+            let mut codes = [code::ALL, $($module::ALL),*].concat();
+            codes.sort_by_key(|code| code.name);
+            codes
         }
     };
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
+use inferometer_model::Nanos;
 use inferometer_net::{Waker, monotonic_now};
 
 /// Requests that come within this time of the first one belong to it: GNU `timeout`, for example, signals a program and

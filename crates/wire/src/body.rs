@@ -2,18 +2,17 @@
 //! dialects.
 
 use inferometer_model::json::parsed_bytes;
-use inferometer_model::record::EventKind;
-use inferometer_model::request::Prompt;
+use inferometer_model::{EventKind, Prompt};
 use serde::de::IgnoredAny;
 
-use crate::ParsedResponse;
 use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing, Undecoded};
-use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, error_message, excerpt};
+use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
 use crate::http::{Head, Piece};
 use crate::server_times::server_times;
 use crate::skipped::{malformed, no_answer, undecoded};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
+use crate::{ParsedResponse, error_message};
 
 /// The maximum size of a body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::ParsedResponse;
 use crate::dialect::Undecoded;
-use crate::error::{ErrorSigns, error_message, excerpt};
+use crate::error::{ErrorSigns, excerpt};
+use crate::{ParsedResponse, error_message};
 
 /// The kind of a message without data, or without any field that tells its kind.
 const EMPTY: &str = "empty";

@@ -2,7 +2,7 @@
 //! not every file states the requested lengths. So cells with nearly the same lengths are paired, and the counted lengths
 //! are told.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 use super::Subject;
 

@@ -1,9 +1,8 @@
 //! The tool that measured results, and the lengths that it counted.
 
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
-use crate::imported::Imported;
-use crate::summary::Summary;
+use crate::{Imported, Summary};
 
 /// The name of this program as a tool.
 const OURS: &str = "Inferometer";

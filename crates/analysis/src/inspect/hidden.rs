@@ -1,9 +1,18 @@
 //! Finds output tokens without an event, and requests with several answers: what is known about the times of their
 //! tokens.
 
-use inferometer_model::digits;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::Timeline;
+use inferometer_model::{Finding, Timeline, digits};
+
+inferometer_model::codes! {
+    HIDDEN_REASONING = "hidden_reasoning", Note,
+        "The server counts tokens of reasoning that it does not show.";
+    HIDDEN_TOKENS = "hidden_tokens", Warning,
+        "The server counts output tokens without an event, and it is unknown when they were generated."
+        => "Use TTFT, E2E and tokens/s of these streams, or have the server send an event for each token.";
+    SEVERAL_ANSWERS = "several_answers", Warning,
+        "Requests have several answers, whose tokens arrive mixed."
+        => "Request one answer (without `n` in --extra-body) to measure the times between tokens.";
+}
 
 /// Counts completed streams with tokens that have no event, and requests with several answers.
 #[derive(Clone, Debug, Default)]
@@ -55,9 +64,9 @@ impl HiddenOutput {
             digits::count(self.requests)
         );
         let found = [
-            (self.before, code::HIDDEN_REASONING, before),
-            (self.unknown, code::HIDDEN_TOKENS, unknown),
-            (self.several, code::SEVERAL_ANSWERS, several),
+            (self.before, HIDDEN_REASONING, before),
+            (self.unknown, HIDDEN_TOKENS, unknown),
+            (self.several, SEVERAL_ANSWERS, several),
         ];
         let found = found.into_iter().filter(|(count, ..)| *count > 0);
         found.map(|(_, code, message)| Finding::of(code, message)).collect()

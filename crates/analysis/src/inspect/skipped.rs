@@ -1,8 +1,7 @@
 //! Names the messages of streams that were skipped, because they are neither output, error, usage nor end.
 
-use inferometer_model::digits;
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Skipped;
+use inferometer_model::{Finding, code, digits};
 
 /// The finding on the skipped messages of a run.
 pub fn skipped_finding(skipped: &Skipped) -> Option<Finding> {

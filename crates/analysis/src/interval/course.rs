@@ -1,11 +1,12 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
+use inferometer_model::Timeline;
 use inferometer_model::load::KeptConstant;
 use inferometer_model::stats::VALUES_KEPT;
-use inferometer_model::{Nanos, Timeline};
 
 use super::lockstep::Lockstep;
+use super::sent::SentRequest;
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
@@ -16,26 +17,6 @@ const FEWEST_STAYS: usize = 2;
 const FEWEST_ARRIVALS: usize = 50;
 /// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
-
-/// A request that was sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SentRequest {
-    pub send: Nanos,
-    pub index: u32,
-    pub due: Nanos,
-    pub ended: Nanos,
-    /// The number of output tokens; absent if the request did not complete.
-    pub tokens: Option<u32>,
-    /// Whether the request met all objectives of the goodput.
-    pub met: bool,
-}
-
-impl SentRequest {
-    /// The time from send to end, in seconds.
-    pub(crate) fn stay_s(&self) -> f64 {
-        self.ended.seconds_after(self.send)
-    }
-}
 
 /// Why a pass has no confidence intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Intervals of requests in lockstep: arrivals above the capacity with a limit of requests in flight, and equally long
+//! Recognises requests in lockstep: arrivals above the capacity with a limit of requests in flight, and equally long
 //! answers.
 //!
 //! A request is sent when another one ends. If all answers take equally long, each wave (as many requests as are in
@@ -6,18 +6,12 @@
 //! follows from the first arrivals. A longer pass shows no other pattern. What other patterns would give is estimated
 //! from the differences between the places of one wave: the phases are the sample, not the requests.
 
-use inferometer_model::stats::serial::{self, FEWEST_COSINES};
-use inferometer_model::stats::student_975;
-
-use super::course::SentRequest;
-use super::series::{Contribution, MeanInterval, Series, variance};
+use super::sent::SentRequest;
 
 /// If the gaps between the sends of two successive waves are correlated at least this much, they are the same gaps.
 const ALIKE: f64 = 0.8;
 /// With fewer phases, they do not show how much patterns differ. Also needed: half as many as requests in flight.
 const FEWEST_PHASES: usize = 8;
-/// The standard error of the median of normal values, relative to that of their mean: the square root of half of pi.
-const OF_MEDIAN: f64 = 1.2533;
 
 /// How the requests of a pass run in lockstep.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +19,7 @@ pub(crate) struct Lockstep {
     /// The number of different send times in a wave.
     pub phases: usize,
     /// The mean time of a token, as a share of the mean stay of a request.
-    token: f64,
+    pub token: f64,
 }
 
 impl Lockstep {
@@ -62,68 +56,4 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (centred(a), centred(b));
     let scale = (dot(&a, &a) * dot(&b, &b)).sqrt();
     if scale > 0.0 { dot(&a, &b) / scale } else { 0.0 }
-}
-
-impl Series<'_> {
-    /// The interval of the mean of requests in lockstep; `None` if the error of the mean is as large as the mean.
-    ///
-    /// The error is proportional to the true mean: requests that meet wait for each other, and make both larger. So the
-    /// interval is [mean (1 - r), mean / (1 - r)], where r is the relative error.
-    pub(super) fn mean_in_lockstep(&self, mean: f64, lockstep: &Lockstep) -> Option<MeanInterval> {
-        let weight = self.weight();
-        let of = |_: usize, part: &Contribution| part.total - mean * part.weight;
-        let t = student_975(FEWEST_COSINES);
-        let of_places = t * self.variance_in_lockstep(of)?.sqrt() / weight;
-        // All places have the same stay, which is a whole number of the server's steps. So their values do not show how
-        // it depends on the pattern. It is taken to have a standard error of one step.
-        let half = of_places.max(1.96 * lockstep.token * mean);
-        let error = half * weight / t;
-        let (n, parts) = (self.parts.len() as f64, self.parts.iter());
-        let squares: f64 = parts.enumerate().map(|(at, part)| of(at, part).powi(2)).sum();
-        let effective = if error > 0.0 { (squares * n / error.powi(2)).min(n) } else { n };
-        let interval = around(mean, half)?;
-        Some(MeanInterval { interval, effective, inflation: 1.0 })
-    }
-
-    /// The interval of the median of a metric with one value per request, if the requests run in lockstep. `None` if
-    /// they do not; `Some(None)` if the error is too large.
-    pub(crate) fn median_in_lockstep(
-        &self,
-        median: f64,
-        mean: &MeanInterval,
-    ) -> Option<Option<[f64; 2]>> {
-        let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
-        (self.layout.lockstep.is_some() && has_one_value_each).then(|| {
-            let [low, high] = mean.interval;
-            let relative = if high > 0.0 { 1.0 - (low / high).sqrt() } else { 0.0 };
-            around(median, OF_MEDIAN * relative * median)
-        })
-    }
-
-    /// The variance of a sum over the requests: between the places of a wave, and between waves. The last wave, which runs
-    /// while the server empties, is left out. `of` returns the summand of a request.
-    pub(super) fn variance_in_lockstep(
-        &self,
-        of: impl Fn(usize, &Contribution) -> f64,
-    ) -> Option<f64> {
-        let in_flight = self.layout.in_flight;
-        let count = self.layout.sent.len() / in_flight - 1;
-        let (mut places, mut waves) = (vec![0.0; in_flight], vec![0.0; count]);
-        let counted = self.parts.partition_point(|part| (part.at as usize) < count * in_flight);
-        for (at, part) in self.parts[..counted].iter().enumerate() {
-            let (rank, value) = (part.at as usize, of(at, part));
-            places[rank % in_flight] += value;
-            waves[rank / in_flight] += value;
-        }
-        let of_places = serial::long_run(&places, None, FEWEST_COSINES, 0.0)?.variance;
-        let sum = of_places * in_flight as f64 + variance(&waves) * count as f64;
-        Some(sum * (self.parts.len() as f64 / counted as f64).powi(2))
-    }
-}
-
-/// The interval around a positive value whose error, `half`, is proportional to the true value. `None` if the error is
-/// as large as the value.
-fn around(value: f64, half: f64) -> Option<[f64; 2]> {
-    let rest = if half > 0.0 { 1.0 - half / value } else { 1.0 };
-    (rest > 0.0).then(|| [value * rest, value / rest])
 }

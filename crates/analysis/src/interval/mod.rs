@@ -11,10 +11,13 @@
 mod course;
 mod drain;
 mod lockstep;
+mod sent;
 mod series;
 mod throughput;
+mod waves;
 
-pub(crate) use course::{Course, Layout, NoLayout, SentRequest};
+pub(crate) use course::{Course, Layout, NoLayout};
+pub(crate) use sent::SentRequest;
 pub(crate) use series::{Contribution, Series, Shares};
 pub(crate) use throughput::{RateIntervals, throughput};
 

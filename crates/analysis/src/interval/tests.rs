@@ -2,11 +2,11 @@
 //! cover the true value about as often as they state.
 
 use inferometer_model::fixture::steady;
+use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Level, OpenPlan, OverLimit};
 use inferometer_model::metrics::{e2e, request_objective, ttft};
 use inferometer_model::stats::{Distribution, seed};
-use inferometer_model::{Bound, PassPlan, Timeline};
+use inferometer_model::{Bound, OpenPlan, OverLimit, PassPlan, Timeline};
 
 use crate::{PassFold, PassSummary};
 
@@ -347,7 +347,9 @@ fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
         let halves =
             (0..200).filter_map(|seed| found(seed).1.map(|[low, high]| (high - low) / 2.0));
         let half = halves.sum::<f64>() / stated as f64 / (1.96 * spread.mean * spread.cv.unwrap());
-        let is_right = stated >= 195 && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
+        // A pass with few requests of a class may state no interval.
+        let fewest = if what == "class" { 160 } else { 195 };
+        let is_right = stated >= fewest && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
         assert!(is_right, "{what}: {held} of {stated}, {half:.2} times the right width");
     }
 }

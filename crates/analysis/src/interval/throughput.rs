@@ -3,8 +3,9 @@
 
 use inferometer_model::stats::{serial, student_975, wilson};
 
-use super::course::{Layout, SentRequest};
+use super::course::Layout;
 use super::drain::variance_of_drain;
+use super::sent::SentRequest;
 use super::series::{Contribution, Series, cosines, variance};
 
 /// The 97.5 % quantile of the normal distribution.

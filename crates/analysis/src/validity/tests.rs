@@ -149,7 +149,8 @@ fn a_dropped_request_makes_a_run_suspect() {
     let (validity, reasons) = judge(&cells(&open(10.0), &records), &[]);
     assert_eq!(validity, Validity::Suspect);
     let [reason] = &reasons[..] else { panic!("{reasons:?}") };
-    assert!(reason.starts_with("128 x 32, open loop, 10 requests/s: 1 of 100 "), "{reason}");
+    let begins = "128 x 32, open loop, 10 requests/s: 1 of 100 ";
+    assert!(reason.starts_with(begins) && reason.contains("dropped"), "{reason}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
-use inferometer_net::thread::spawn;
+use inferometer_net::spawn;
 use inferometer_run::Interrupt;
 
 use crate::command_line::tell;

@@ -277,8 +277,11 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
     let folder = folder();
     for (flags, words) in [
         (&["--input-lengths", "8,16", "--output-lengths", "4"][..], "one pair of lengths"),
-        (&["--concurrency", "2,4"], "concurrency (--concurrency): a comparison in blocks has one"),
-        (&["--rate", "2,4"], "rate (--rate): a comparison in blocks has one"),
+        (
+            &["--concurrency", "2,4"],
+            "concurrency (--concurrency): a comparison in blocks has one load, but 2 ",
+        ),
+        (&["--rate", "2,4"], "rate (--rate): a comparison in blocks has one load, but 2 "),
         (&["--repeat", "3"], "repeat (--repeat): cannot be used: blocks are repeated until"),
         (&["--metric", "failures"], "`failures` cannot be compared in blocks"),
         (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is given twice"),
@@ -294,7 +297,7 @@ fn flags_that_a_comparison_cannot_use_are_refused_and_nothing_is_measured() {
             "1048577 is more than 16384 pairs of blocks of 32 requests",
         ),
         (&["--minimal-effect", "0%"], "`0%` must be above 0%"),
-        (&["--minimal-effect", "100%"], "`100%` must be above 0%"),
+        (&["--minimal-effect", "100%"], "and below 100%"),
         (&["--gate", "ttft_p99<5%"], "this comparison does not include ttft_p99"),
         (&["--b", "requests=3"], "`requests` cannot differ"),
         (&["--b", "extra_body={}"], "`extra_body` cannot differ"),

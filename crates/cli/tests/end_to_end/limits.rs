@@ -57,7 +57,7 @@ fn a_file_size_limit_gives_an_error_message_and_does_not_kill_the_program() {
 #[test]
 fn too_few_open_files_for_the_load_are_an_error_before_the_run_that_states_how_many_are_needed() {
     let run = |concurrency: &str| {
-        let load = ["--one-by-one", "2", "--concurrency", concurrency, "--requests", "100"];
+        let load = ["--concurrency", concurrency, "--requests", "100"];
         let cell = ["--input-lengths", "16", "--output-lengths", "4", "--warmup", "0", "--yes"];
         limited("ulimit -n 80", &[&["run", "--speed", "200"], &cell[..], &load].concat())
     };

@@ -167,7 +167,10 @@ fn a_search_or_sweep_whose_requests_are_all_refused_says_so_first_and_advises_no
         let summary: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
         let sentence = summary[answers][0]["answer"].as_str().expect("a sentence");
         let words = "(HTTP status 400: the prompt of 2000 tokens";
-        assert!(sentence.contains(words), "{sentence}");
+        assert!(
+            sentence.starts_with("The server refused ") && sentence.contains(words),
+            "{sentence}"
+        );
         let findings = summary["findings"].as_array().expect("findings");
         let code = format!("{command}_not_finished");
         let found = findings.iter().find(|finding| finding["code"] == code.as_str());

@@ -13,15 +13,16 @@ const VARYING: [(&str, &str); 5] = [
 ];
 
 /// Lines whose words a snapshot of the crate `report` holds. Here they end after their first words.
-const HELD_BY_REPORT: [(&str, &str); 10] = [
-    (r"(?m)^(SIMULAT(?:ED|ION): the) [^,\n]*", "$1 ..."),
+const HELD_BY_REPORT: [(&str, &str); 11] = [
+    (r"(?m)^(SIMULATED: the) [^,\n]*", "$1 ..."),
+    (r"(?m)^(SIMULATION: the) embedded engine simulates", "$1 ..."),
     (r"(?m)^(Findings) \(.*\)$", "$1 ..."),
     (r"(?m)^(suspect, .*?): .*$", "$1: ..."),
     (r"(; figures) .* (\d+) that completed", "$1 ... $2"),
     (r"(?m)^(Summary): .*\n(?: .*\n)+Input Length.*$", "$1: ..."),
     (r"\b[Ll]atency per (output )?token \(ms\)", "latency per ${1}..."),
-    (r"(?m)^(# a \w+) [^:\n]*:", "$1 ...:"),
-    (r"(?m)( in total), if .*$", "$1 ..."),
+    (r"(?m)^(# a \w+) (?:ends when its|starts with one)[^:\d\n]*", "$1 ... "),
+    (r" in total, if every trial had ", " in total ... "),
     (r"(?m)^(# this \w+) .*$", "$1 ..."),
     (r"(?m)^(# estimate: unknown) .*$", "$1 ..."),
 ];

@@ -217,7 +217,7 @@ fn sampling(stream: bool) -> Sampling {
 /// Returns a call with a request in the API dialect `name`.
 pub fn dialect_call(name: &str, stream: bool, output_tokens: u32) -> Call {
     let dialect = dialect(name).expect("a dialect");
-    let body = dialect.body(&request(output_tokens), &sampling(stream), "chatglm3-6b");
+    let body = dialect.body(&request(output_tokens), &sampling(stream), "chatglm3-6b", &[]);
     let body = body.expect("a body");
     let mut send = request_head("POST", dialect.path(stream), "engine", &[], Some(body.len()));
     send.extend(body);

@@ -4,7 +4,7 @@ use super::layout::{TableLine, ToolTable, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
-use inferometer_analysis::imported::ImportedPass;
+use inferometer_analysis::ImportedPass;
 
 pub(super) const TOOL: Tool = Tool {
     name: "aiperf",

@@ -1,13 +1,12 @@
 //! The table of GuideLLM.
 
-use inferometer_model::outcome::Outcome;
-use inferometer_model::record::Record;
+use inferometer_model::{Outcome, Record};
 
 use super::layout::{TableLine, ToolTable, count, number, section, statistics};
 use super::numbers::{Numbers, Weighted};
 use super::stream::{Chunk, Stream};
 use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
-use inferometer_analysis::imported::ImportedPass;
+use inferometer_analysis::ImportedPass;
 
 pub(super) const TOOL: Tool = Tool {
     name: "guidellm",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::imported::ImportedPass;
+use inferometer_analysis::ImportedPass;
 use serde_json::{Map, json};
 
 /// The table that a tool would have printed for a pass.

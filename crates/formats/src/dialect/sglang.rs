@@ -1,7 +1,7 @@
 //! The table of SGLang's `bench_serving`.
 
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_model::record::Record;
+use inferometer_analysis::ImportedPass;
+use inferometer_model::Record;
 
 use super::layout::{TableLine, ToolTable, Value, count, figure, number, section};
 use super::numbers::Numbers;

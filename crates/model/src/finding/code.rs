@@ -52,7 +52,7 @@ codes! {
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,
         "The server cannot ignore end-of-text, so outputs may be shorter than requested."
         => "compare tokens/s and output lengths, not only requests/s";
-    REQUEST_FIELD_REJECTED = "request_field_rejected", Note,
+    REQUEST_FIELD_REJECTED = "request_field_rejected", Warning,
         "The server rejects a field of requests, so they are sent without it or with another one.";
     LENGTHS_ARE_SIMULATED = "lengths_are_simulated", Note,
         "The embedded engine draws the lengths of its answers at random.";
@@ -148,14 +148,6 @@ codes! {
         => "Check in the server's documentation whether such an answer is complete.";
     MESSAGES_SKIPPED = "messages_skipped", Note,
         "Streams had messages that are neither output, error, usage nor end. They were skipped, and count as nothing.";
-    HIDDEN_REASONING = "hidden_reasoning", Note,
-        "The server counts tokens of reasoning that it does not show.";
-    HIDDEN_TOKENS = "hidden_tokens", Warning,
-        "The server counts output tokens without an event, and it is unknown when they were generated."
-        => "Use TTFT, E2E and tokens/s of these streams, or have the server send an event for each token.";
-    SEVERAL_ANSWERS = "several_answers", Warning,
-        "Requests have several answers, whose tokens arrive mixed."
-        => "Request one answer (without `n` in --extra-body) to measure the times between tokens.";
     EMPTY_OUTPUT = "empty_output", Warning,
         "Requests completed without any output token."
         => "Some servers answer like this if they ignore a prompt, for instance because prompt \

@@ -3,8 +3,7 @@
 
 use super::arrival_widths::width;
 use super::token_event::TokenEvent;
-use crate::record::{EventKind, Record, TokensFrom};
-use crate::time::Nanos;
+use crate::{EventKind, Nanos, Record, TokensFrom};
 
 /// If each event is one token, the server's count and the number of events differ by at most this number: the
 /// end-of-text token may have no event. In long outputs, they may differ by `EDGE_SHARE`.

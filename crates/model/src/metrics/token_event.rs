@@ -1,7 +1,6 @@
 //! An event of a stream with output, in the form that metrics need.
 
-use crate::record::EventKind;
-use crate::time::Nanos;
+use crate::{EventKind, Nanos};
 
 /// A token event: its arrival, its kind, and its number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]

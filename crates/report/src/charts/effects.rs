@@ -2,7 +2,7 @@
 //! a panel per cell.
 
 use inferometer_analysis::effect::{Effect, FIGURES};
-use inferometer_model::cell::CellPlan;
+use inferometer_model::CellPlan;
 
 use super::positions::{FigureLine, OverPositions, Point, name_columns};
 use crate::chart::{Axis, Chart, Legend};

@@ -8,9 +8,8 @@ use inferometer_analysis::inspect::{
 };
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
-use inferometer_model::finding::Severity;
 use inferometer_model::record::Skipped;
-use inferometer_model::{Finding, Observed, Process, RequestFigures, Timeline, code};
+use inferometer_model::{Finding, Observed, Process, RequestFigures, Severity, Timeline, code};
 use inferometer_plan::{Plan, TraceFormat, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;

@@ -122,15 +122,24 @@ fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_model::cell::CellPlan;
+    use inferometer_model::{CellPlan, Observed, PassPlan};
+    use inferometer_store::{LoggedPass, PassBegin};
 
     use super::*;
 
     #[test]
-    fn the_attempt_with_the_most_cells_is_chosen_and_of_equal_attempts_the_last() {
-        let part = |name: &str, cells: usize| {
-            let cell = ResumedCell { cell: CellPlan::OWN, passes: Vec::new(), ending: None };
-            EarlierAttempt::Partial(vec![cell; cells], Some(name.to_owned()))
+    fn the_attempt_with_the_most_passes_is_chosen_and_of_equal_attempts_the_last() {
+        let part = |name: &str, passes: u32| {
+            let (cell, plan) = (CellPlan::OWN, PassPlan::saturated(1));
+            let logged = |pass| LoggedPass {
+                begin: PassBegin { pass, cell, plan: plan.clone(), repeat: 1 },
+                records: Vec::new(),
+                observed: Observed::default(),
+                end: None,
+            };
+            let passes = (0..passes).map(logged).collect();
+            let cell = ResumedCell { cell, passes, ending: None };
+            EarlierAttempt::Partial(vec![cell], Some(name.to_owned()))
         };
         let name = |attempts| match furthest(attempts) {
             EarlierAttempt::Partial(_, name) => name,

@@ -171,7 +171,11 @@ fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
         let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
         passes.map(|pass| pass.output_tokens_per_s).collect()
     };
-    assert_eq!(speeds(&resumed), speeds(&expected));
+    // The missing pass begins at another instant, and records have steps of 100 ns.
+    for (resumed, expected) in speeds(&resumed).into_iter().zip(speeds(&expected)) {
+        let ratio = resumed.unwrap() / expected.unwrap();
+        assert!((ratio - 1.0).abs() < 1e-6, "{resumed:?} {expected:?}");
+    }
 }
 
 #[test]

@@ -58,11 +58,22 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
     Box::new(Messages)
 }
 
+/// The kinds of events with output, usage, a finish reason or an error.
+const WITH_CONTENT: [&str; 4] = ["message_start", "content_block_delta", "message_delta", "error"];
+
 struct Messages;
 
 impl Decode for Messages {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
-        let event: Event<'_> = parse(data)?;
+        let event: Event<'_> = match parse(data) {
+            Ok(event) => event,
+            // In an event of an unknown kind, the fields may have other forms.
+            Err(why) => {
+                let Kind { kind } = parse(data)?;
+                let is_known = kind.is_none_or(|Text(kind)| WITH_CONTENT.contains(&&*kind));
+                return Err(if is_known { why } else { Undecoded::NoOutput });
+            }
+        };
         match (event.kind.as_ref().map_or("", |Text(kind)| kind), event.delta) {
             ("message_start", _) => {
                 parsed.event(EventKind::Role);
@@ -122,6 +133,12 @@ struct Event<'a> {
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
     usage: Option<UsageBody>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The token counts of a message, in the forms of OpenAI's and of Anthropic's APIs.
 
-use inferometer_model::record::Usage;
+use inferometer_model::Usage;
 use serde::Deserialize;
 
 use super::json::tokens;

@@ -4,7 +4,7 @@
 use inferometer_plan::TraceFormat;
 
 use super::row::{Row, RowReason, Rows};
-use crate::error::TraceError;
+use crate::TraceError;
 
 /// One millisecond, the unit of times in Mooncake's traces.
 pub(super) const MILLISECOND_NS: i64 = 1_000_000;

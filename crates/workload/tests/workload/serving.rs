@@ -1,7 +1,7 @@
 //! Tests of the serving run: the selected conversations, their order and their lengths.
 
 use inferometer_model::cell::CellPlan;
-use inferometer_model::request::Prompt;
+use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::{ServingLimits, WorkloadPlan};
 use inferometer_workload::{Note, RequestBatch, WorkloadError, embedded};
 use serde_json::json;
@@ -50,10 +50,11 @@ fn prompt_and_output_lengths_come_from_the_data_set_and_respect_the_limits() {
         let (prompt, answer) = (request.input_tokens, request.output_tokens);
         assert!(prompt >= 4 && answer >= 4 && prompt <= 1_024 && prompt + answer <= 2_048);
     }
-    let longest = requests.iter().map(|request| request.output_tokens).max().unwrap();
-    let shorter = ServingLimits { max_total_tokens: longest, ..ServingLimits::VLLM };
+    let total = |request: &Request| request.input_tokens + request.output_tokens;
+    let longest = requests.iter().map(total).max().unwrap();
+    let shorter = ServingLimits { max_total_tokens: longest - 1, ..ServingLimits::VLLM };
     let fewer = built(shorter, 0, 60).unwrap().requests;
-    assert!(fewer.iter().all(|request| request.output_tokens < longest));
+    assert!(fewer.iter().all(|request| total(request) < longest));
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn unusable_rows_are_counted_by_reason_with_the_first_row_number() {
 fn a_file_that_is_not_a_trace_is_refused_with_what_was_found() {
     for (text, told) in [
         ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
-        ("{\"prompt\": 1}\n", "keys prompt; mooncake has timestamp"),
+        ("{\"prompt\": 1}\n", "keys prompt; mooncake and bailian have timestamp"),
         ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt without tokens (row 2)"),
         ("timestamp,input_tokens,output_tokens\n", "has no rows"),
     ] {

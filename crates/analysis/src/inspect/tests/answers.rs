@@ -43,7 +43,7 @@ fn tokens_without_an_event_and_several_answers_are_reported() {
         assert!(finding.message.contains(words), "{}", finding.message);
         // Another finding must not say that these tokens are spread over the events.
         assert!(!findings.iter().any(|of| of.is(code::CHUNKS_ARE_NOT_TOKENS)), "{findings:#?}");
-        assert!(!findings.iter().any(|of| of.is(code::STREAM_IN_BUNDLES)), "{findings:#?}");
+        assert!(!findings.iter().any(|of| of.is(STREAM_IN_BUNDLES)), "{findings:#?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The table of `vllm bench serve` from the figures that its result file states, of the Python and of the Rust client.
 
-use inferometer_analysis::imported::ImportedPass;
+use inferometer_analysis::ImportedPass;
 
 use crate::dialect::layout::{TableLine, ToolTable, Value, figure, section};
 use crate::dialect::selection::{ServingMetric, percentile_word};

@@ -2,10 +2,9 @@
 
 mod records;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Definition, Statistic, e2e, icl, tpot, ttft};
-use inferometer_model::outcome::{Outcome, OutcomeCounts};
+use inferometer_model::metrics::{e2e, icl, tpot, ttft};
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Definition, Finding, Outcome, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

@@ -1,9 +1,8 @@
 //! Access to the JSON of another tool by field name. Errors name the field.
 
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_model::Target;
-use inferometer_model::metrics::Statistic;
+use inferometer_analysis::ImportedPass;
 use inferometer_model::stats::Distribution;
+use inferometer_model::{Statistic, Target};
 use serde_json::Value;
 
 use crate::import::error::ImportError;

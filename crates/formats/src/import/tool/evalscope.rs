@@ -1,8 +1,7 @@
 //! Imports `benchmark_summary.json` of `evalscope perf`, which states means.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Statistic, e2e, icl, tpot, ttft};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::metrics::{e2e, icl, tpot, ttft};
+use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use inferometer_model::finding::{Finding, code};
 use inferometer_model::metrics::{icl, itl};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::{Finding, OutcomeCounts, code};
 use serde_json::Value;
 
 use super::document::{Document, target};

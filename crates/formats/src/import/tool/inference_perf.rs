@@ -1,9 +1,8 @@
 //! Imports the reports of inference-perf: `summary_lifecycle_metrics.json`, and `stage_N_lifecycle_metrics.json` for each
 //! stage of the load.
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Statistic, ttft};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::metrics::ttft;
+use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

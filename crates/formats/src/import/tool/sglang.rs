@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::metrics::{Statistic, ttft};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::metrics::ttft;
 use inferometer_model::stats::{self, Distribution};
+use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -39,7 +38,9 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);
-    stated.texts.entry("max_concurrency".to_owned()).or_insert_with(|| "not set".to_owned());
+    if !stated.numbers.contains_key("max_concurrency") {
+        stated.texts.insert("max_concurrency".to_owned(), "not set".to_owned());
+    }
     let exact = document.number("random_range_ratio") == Some(1.0)
         && document.words("dataset_name").is_some_and(|name| name.starts_with("random"));
     let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());

@@ -2,13 +2,14 @@
 
 mod requests;
 
-use inferometer_analysis::imported::ImportedPass;
-use inferometer_model::finding::{Finding, code};
+use inferometer_analysis::ImportedPass;
+use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::load::{Bound, Level, OpenPlan, OverLimit, PassPlan};
-use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, tpot, ttft};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::metrics::{e2e, icl, itl, tpot, ttft};
 use inferometer_model::stats::{self, Distribution};
+use inferometer_model::{
+    Bound, Definition, Finding, OpenPlan, OutcomeCounts, OverLimit, PassPlan, Statistic, code,
+};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

@@ -3,7 +3,7 @@
 use super::super::{Gaps, Timeline, e2e, itl, tpot, ttft};
 use crate::fixture::stream;
 use crate::record::EventKind::{EmptyText, Finish, Reasoning, Text};
-use crate::record::{EventKind, Record, Usage};
+use crate::{EventKind, Record, Usage};
 
 /// A stream that generates 40 tokens, one each 20 ms from 100 ms on, and then its finish reason. It has an event for a
 /// token if `kind` gives its kind.

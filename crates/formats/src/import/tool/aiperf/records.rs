@@ -1,9 +1,7 @@
 //! Imports the requests in AIPerf's `profile_export.jsonl`.
 
-use inferometer_model::calendar;
-use inferometer_model::finding::{Finding, code};
-use inferometer_model::load::{Bound, OverLimit, PassPlan, Recording, ReplayPlan};
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::load::{Recording, ReplayPlan};
+use inferometer_model::{Bound, Finding, OutcomeCounts, OverLimit, PassPlan, calendar, code};
 use serde_json::Value;
 
 use super::{common, failure_text, in_ms};

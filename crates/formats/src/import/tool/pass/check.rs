@@ -1,7 +1,7 @@
 //! Checks the figures of a pass of another tool against each other. The figures are imported as the file states them; a
 //! finding names what contradicts.
 
-use inferometer_model::finding::{Finding, code};
+use inferometer_model::{Finding, code};
 
 use super::{Pass, definitions};
 use crate::import::tool::request::ToolRequest;

@@ -1,0 +1,23 @@
+//! A request of a pass, as its course needs it.
+
+use inferometer_model::Nanos;
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentRequest {
+    pub send: Nanos,
+    pub index: u32,
+    pub due: Nanos,
+    pub ended: Nanos,
+    /// The number of output tokens; absent if the request did not complete.
+    pub tokens: Option<u32>,
+    /// Whether the request met all objectives of the goodput.
+    pub met: bool,
+}
+
+impl SentRequest {
+    /// The time from send to end, in seconds.
+    pub(crate) fn stay_s(&self) -> f64 {
+        self.ended.seconds_after(self.send)
+    }
+}
