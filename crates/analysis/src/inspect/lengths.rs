@@ -252,9 +252,10 @@ impl Counts {
             self.usage_tokens += u64::from(usage);
             self.tokenizer_tokens += u64::from(tokenizer);
         }
-        let has_times = record.streamed && !timeline.hidden.is_unknown;
+        // Without any event, nothing is known of how tokens arrive.
+        let events = record.token_events().count();
+        let has_times = record.streamed && events > 0 && !timeline.hidden.is_unknown;
         if let Some(tokens) = usage.map(|all| all - hidden).or(tokenizer).filter(|_| has_times) {
-            let events = record.token_events().count();
             self.streams += 1;
             let bundled = differ(tokens, events as u32, EDGE_OF_STREAM);
             self.bundled += u64::from(bundled);

@@ -7,8 +7,7 @@ use std::io::{self, BufRead, Read};
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
-use super::file::ParsedRows;
-use super::row::{ParsedRow, RowReason, trimmed};
+use super::row::{ParsedRow, ParsedRows, RowReason, trimmed};
 use crate::TraceError;
 use inferometer_model::calendar::seconds_or_date;
 

@@ -1,19 +1,15 @@
 //! Reads the file of a trace. The first line determines the format, unless the plan names the format.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::path::Path;
 
 use inferometer_plan::{TraceFormat, TracePlan};
 
-use super::row::{ParsedRow, RowReason, Rows, trimmed};
+use super::row::{ParsedRows, Rows, trimmed};
 use super::unstated::{self, Times};
 use super::{csv, json};
 use crate::WorkloadError;
 use crate::data_set::{self, RowEnd};
-
-/// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
-pub(super) type ParsedRows<'a> =
-    Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
 
 impl Rows {
     /// Reads a file as the plan describes it. If the plan has no format, the first line determines the format,

@@ -9,8 +9,7 @@ use inferometer_plan::TraceFormat;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::file::ParsedRows;
-use super::row::{ParsedRow, RowReason, trimmed};
+use super::row::{ParsedRow, ParsedRows, RowReason, trimmed};
 use super::unstated::MILLISECOND_NS;
 use crate::TraceError;
 use inferometer_model::calendar::{decimal, seconds_or_date};

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
 
 use inferometer_plan::spec::MAX_LENGTH;
 
@@ -153,3 +154,7 @@ impl Rows {
 pub(super) fn trimmed(line: &str) -> &str {
     line.trim_start_matches('\u{feff}').trim()
 }
+
+/// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
+pub(super) type ParsedRows<'a> =
+    Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;

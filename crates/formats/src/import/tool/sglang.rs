@@ -38,9 +38,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);
-    if !stated.numbers.contains_key("max_concurrency") {
-        stated.texts.insert("max_concurrency".to_owned(), "not set".to_owned());
-    }
+    // The tool prints this limit as a whole number, or these words.
+    let limit = document.count("max_concurrency");
+    let limit = limit.map_or("not set".to_owned(), |limit| limit.to_string());
+    stated.texts.insert("max_concurrency".to_owned(), limit);
     let exact = document.number("random_range_ratio") == Some(1.0)
         && document.words("dataset_name").is_some_and(|name| name.starts_with("random"));
     let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());
