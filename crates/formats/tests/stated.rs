@@ -44,7 +44,7 @@ enum Figure {
     Latency(&'static Definition, Statistic),
 }
 use Figure::{Duration, Latency, Requests, Tokens};
-use Statistic::{Max, Mean, P50, P90, P99};
+use Statistic::{Max, Mean, P50, P90, P99, P999};
 
 const TTFT: &Definition = &ttft::FROM_SENT;
 const TPOT: &Definition = &tpot::DEFINITION;
@@ -52,7 +52,7 @@ const ITL: &Definition = &itl::DEFINITION;
 const ICL: &Definition = &icl::DEFINITION;
 const E2E: &Definition = &e2e::FROM_SENT;
 
-static ROWS: [Row; 12] = [
+static ROWS: [Row; 13] = [
     // Only the measured phase counts, with its own duration.
     Row {
         file: "aiperf-warmup-records.jsonl",
@@ -133,6 +133,18 @@ static ROWS: [Row; 12] = [
         told: &[],
     },
     Row {
+        file: "vllm-rs-asked.json",
+        load: "closed loop, 4 in flight",
+        requests: [12, 12, 0],
+        lengths: [64, 16],
+        figures: &[
+            (Latency(TTFT, P999), "/p99.9_ttft_ms", 1.0),
+            (Latency(TPOT, P999), "/p99.9_tpot_ms", 1.0),
+        ],
+        absent: &[],
+        told: &[],
+    },
+    Row {
         file: "vllm-rs-multi-turn.json",
         load: "closed loop, 3 in flight",
         requests: [9, 9, 0],
@@ -185,6 +197,7 @@ static ROWS: [Row; 12] = [
             (Requests, "/successes/throughput/requests_per_sec", 1.0),
             (Tokens, "/successes/throughput/output_tokens_per_sec", 1.0),
             (Latency(TTFT, P90), "/successes/latency/time_to_first_token/p90", 1e3),
+            (Latency(TTFT, P999), "/successes/latency/time_to_first_token/p99.9", 1e3),
         ],
         absent: &[TPOT, ITL, E2E],
         told: &["802 output tokens, but the server counted 320"],

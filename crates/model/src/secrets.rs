@@ -160,6 +160,11 @@ impl Secrets {
         let mut all = Vec::new();
         for secret in self.0.iter() {
             all.extend(secret.text.find_in(text.as_bytes()));
+            // A secret with escapes may be in a text that has none.
+            let plain = &secret.decoded.bytes;
+            if *plain != secret.text.bytes && plain.len() >= MIN_SECRET_CHARS {
+                all.extend(secret.decoded.find_in(text.as_bytes()));
+            }
         }
         if let Some(decoded) = (!self.is_empty()).then(|| Decoded::of(text)).flatten() {
             for secret in self.0.iter() {
@@ -300,6 +305,7 @@ mod tests {
             ("cookie", "session=0123456789abc; theme=dark"),
             ("x-api-key", "a,b=c d;efgh"),
             ("x-auth-token", "0123456789ab/cd"),
+            ("x-other-token", "rk-ab%2Fcdefgh1"),
             ("content-type", "application/json"),
             ("anthropic-version", "2023-06-01"),
             ("x-n", "1"),
@@ -315,6 +321,7 @@ mod tests {
             (r"sk-ab\u002fcd\u002bef123 sk-ab\u002Fcd\u002Bef123", "*** ***"),
             ("/x?key=sk-ab%2Fcd%2Bef123", "/x?key=***"),
             ("session=0123456789abc", "session=***"),
+            ("key rk-ab/cdefgh1", "key ***"),
             ("a,b=c d;efgh, a,b=c d;e and a,b=c", "***, *** and a,b=c"),
             ("application/json 2023-06-01", "application/json 2023-06-01"),
         ] {

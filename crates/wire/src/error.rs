@@ -120,11 +120,12 @@ fn wrong_field(error: &Map<String, Value>) -> Option<String> {
     names.first().is_some_and(|name| name.parse::<u64>().is_err()).then(|| names.join("."))
 }
 
-/// Puts the first 80 characters of a text in quotes, for an error message. Secrets are removed first.
+/// Puts the first 80 characters of a text in quotes, for an error message. Secrets are removed first, from no more
+/// than [`MAX_QUOTED_BYTES`].
 pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
-    let text = secrets.redact(text);
-    match text.char_indices().nth(80) {
-        None => format!("{text:?}"),
-        Some((end, _)) => format!("{:?}…", &text[..end]),
+    let begins = secrets.redact(&text[..text.floor_char_boundary(MAX_QUOTED_BYTES)]);
+    match begins.char_indices().nth(80) {
+        None if text.len() <= MAX_QUOTED_BYTES => format!("{begins:?}"),
+        end => format!("{:?}…", &begins[..end.map_or(begins.len(), |(end, _)| end)]),
     }
 }

@@ -59,8 +59,11 @@ pub(crate) fn no_answer(why: &Undecoded, data: &str, parsed: &mut ParsedResponse
     }
 }
 
-/// Records that a message, or a whole body, is malformed.
+/// Records that a message, or a whole body, is malformed. Only the first one is quoted.
 pub(crate) fn malformed(why: &Undecoded, data: &str, parsed: &mut ParsedResponse) {
+    if parsed.malformed.is_some() {
+        return;
+    }
     let what = match why {
         Undecoded::Wrong(what) => what,
         _ => "neither output, finish reason, usage nor error",

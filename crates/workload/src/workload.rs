@@ -105,6 +105,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Whether a trace has hashes, which show the prompts that share a prefix; `None` if the workload has no trace.
+    fn has_hashes(&self) -> Option<bool> {
+        None
+    }
+
     /// Findings about the data set, for example on rows that are left out.
     fn findings(&self) -> Vec<Finding> {
         Vec::new()

@@ -110,8 +110,7 @@ impl KeptConnections {
     /// in at most one pair. The requests of [`Self::at_start`] are left out.
     fn pairs(&self) -> Vec<Pair> {
         let at_start = self.at_start();
-        let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
-        ends.sort_unstable();
+        let ends = self.ends();
         let in_flight = |(at, seen): (usize, &Seen)| {
             at.saturating_sub(ends.partition_point(|end| *end <= seen.sent))
         };
@@ -180,8 +179,9 @@ impl KeptConnections {
         }
         let (new_sooner, new_delayed) =
             (within(false, 0.0..start - width), within(false, start..end).len());
-        let load = median(delayed.iter().map(|seen| self.beside(seen) as f64))?;
-        let is_as_busy = |seen: &&Seen| !seen.kept && self.beside(seen) as f64 >= load;
+        let ends = self.ends();
+        let load = median(delayed.iter().map(|seen| self.beside(seen, &ends) as f64))?;
+        let is_as_busy = |seen: &&Seen| !seen.kept && self.beside(seen, &ends) as f64 >= load;
         let (busy, busy_sooner) = (
             self.0.iter().filter(is_as_busy).count(),
             new_sooner.into_iter().filter(is_as_busy).count(),
@@ -208,11 +208,18 @@ impl KeptConnections {
         Some(Finding::of(TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
     }
 
-    /// The number of other requests in flight while a request waited for its first token.
-    fn beside(&self, seen: &Seen) -> usize {
+    /// The ends of all requests, sorted.
+    fn ends(&self) -> Vec<Nanos> {
+        let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
+        ends.sort_unstable();
+        ends
+    }
+
+    /// The number of other requests in flight while a request waited for its first token. `ends` is [`Self::ends`].
+    fn beside(&self, seen: &Seen, ends: &[Nanos]) -> usize {
         let sent = self.0.partition_point(|other| other.sent <= seen.first_token());
-        let before = self.0[..sent].iter().filter(|other| other.ended <= seen.sent).count();
-        (sent - before).saturating_sub(1)
+        let before = ends.partition_point(|end| *end <= seen.sent);
+        sent.saturating_sub(before + 1)
     }
 }
 

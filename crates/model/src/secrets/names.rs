@@ -22,20 +22,28 @@ pub fn names_a_secret(name: &str) -> bool {
     let ends_with = |words: &[&str]| {
         parts.len() >= words.len() && parts[parts.len() - words.len()..].iter().eq(words)
     };
-    ["password", "passwd", "secret", "credentials", "apikey", "apikeys"]
-        .iter()
-        .any(|word| ends_with(&[word]))
-        || ends_with(&["api", "key"])
-        || ends_with(&["api", "keys"])
-        // LiteLLM has a switch with a name that ends with `UNSET_MASTER_KEY`. It contains no secret.
-        || (ends_with(&["master", "key"]) && !ends_with(&["unset", "master", "key"]))
-        || ends_with(&["secret", "key"])
-        || ends_with(&["access", "key"])
-        || ends_with(&["hf", "token"])
-        || ends_with(&["api", "token"])
-        || ends_with(&["auth", "token"])
-        || ends_with(&["hub", "token"])
-        || ends_with(&["access", "token"])
+    let single = ["password", "passwd", "secret", "credentials", "apikey", "apikeys"];
+    let pairs = [
+        ["api", "key"],
+        ["api", "keys"],
+        ["master", "key"],
+        ["secret", "key"],
+        ["access", "key"],
+        ["private", "key"],
+        ["subscription", "key"],
+        ["hf", "token"],
+        ["api", "token"],
+        ["auth", "token"],
+        ["hub", "token"],
+        ["access", "token"],
+        ["bearer", "token"],
+        ["session", "token"],
+        ["refresh", "token"],
+    ];
+    // LiteLLM has a switch with a name that ends with `UNSET_MASTER_KEY`. It contains no secret.
+    !ends_with(&["unset", "master", "key"])
+        && (single.iter().any(|word| ends_with(&[word]))
+            || pairs.iter().any(|pair| ends_with(pair)))
 }
 
 /// Whether an argument or an environment variable of this name usually contains a secret. The argument or
@@ -48,9 +56,7 @@ pub fn names_a_secret_argument(name: &str) -> bool {
 /// contains a secret. Names there are often short.
 pub fn names_a_secret_parameter(name: &str) -> bool {
     let short = ["key", "token", "auth", "authorization", "sig", "signature", "code"];
-    names_a_secret(name)
-        || short.iter().any(|known| name.eq_ignore_ascii_case(known))
-        || words(name).ends_with(&["subscription".to_owned(), "key".to_owned()])
+    names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// The words of a name, in lower case. A word begins after `-` and `_`, and with a capital letter that follows a

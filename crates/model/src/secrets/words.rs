@@ -1,7 +1,7 @@
 //! The secrets in the words of a command, such as `--header "Authorization: Bearer KEY"` and
 //! `--overrides '{"token": "KEY"}'`.
 
-use super::names::{names_a_secret, names_a_secret_argument};
+use super::names::{is_key_header, names_a_secret, names_a_secret_argument};
 use super::spelling::Decoded;
 
 /// The secrets in the words of a command and in values of settings, each with the name under which it was found. A
@@ -35,7 +35,8 @@ fn in_text(text: &str, found: &mut Vec<(String, String)>) {
         let before = before.trim_end_matches(['"', '\'', ' ', '\\']);
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = &before[before.trim_end_matches(is_of_name).len()..];
-        if contains_a_secret(name) {
+        let is_header = sign == ":" && name.contains('-') && is_key_header(name);
+        if is_header || contains_a_secret(name) {
             found.push((header_of(name), value_of(name, behind).to_owned()));
         }
     }
@@ -80,9 +81,12 @@ mod tests {
 
     #[test]
     fn secrets_are_found_in_headers_json_settings_and_addresses() {
-        let cases: [(&[&str], &[&str]); 11] = [
+        let cases: [(&[&str], &[&str]); 14] = [
             (&["--header", "Authorization: Bearer sk-1"], &["Bearer sk-1"]),
             (&["--header=X-Api-Key: sk-1"], &["sk-1"]),
+            (&["--header", "X-Token: sk-1", "-H", "X-Auth: sk-2"], &["sk-1", "sk-2"]),
+            (&["--header=Ocp-Apim-Subscription-Key: sk-1"], &["sk-1"]),
+            (&[r#"{"bearer_token": "sk-1", "session_token": "sk-2"}"#], &["sk-1", "sk-2"]),
             (&["--api-key", "sk-1", "--port", "1"], &["sk-1"]),
             (&["--x", r#"{"a": {"token": "sk-1"}, "eos_token": "</s>"}"#], &["sk-1"]),
             (&[r#"exec serve --x "{\"hf_token\": \"sk-1\"}" --model m"#], &["sk-1"]),

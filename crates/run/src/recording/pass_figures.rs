@@ -32,11 +32,12 @@ pub struct PassResult {
     pub trace: Option<PassTrace>,
 }
 
-/// Whether prompts share prefixes by design. A trace may have hashes that say so, unless its format has none.
-fn shares_prefixes(workload: &WorkloadPlan) -> bool {
-    let has_hashes = |format| matches!(format, TraceFormat::Mooncake | TraceFormat::Bailian);
+/// Whether prompts share prefixes by design. A trace does if it has hashes. If only the plan is known, it may have
+/// hashes unless its format has none.
+fn shares_prefixes(workload: &WorkloadPlan, has_hashes: Option<bool>) -> bool {
+    let may_have = |format| matches!(format, TraceFormat::Mooncake | TraceFormat::Bailian);
     match workload {
-        WorkloadPlan::Trace(plan) => plan.format.is_none_or(has_hashes),
+        WorkloadPlan::Trace(plan) => has_hashes.unwrap_or(plan.format.is_none_or(may_have)),
         WorkloadPlan::Conversation(_) => true,
         workload => workload.prefix_length() > 0,
     }
@@ -71,7 +72,7 @@ impl PassFigures {
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
-            shares_prefixes: shares_prefixes(&plan.workload),
+            shares_prefixes: shares_prefixes(&plan.workload, None),
             tracer: None,
             trial: TrialResultFold::of(plan, &begin.plan),
             block: plan.procedure.ab().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
@@ -94,6 +95,13 @@ impl PassFigures {
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.inspector = self.inspector.with_ignore_eos(is_honoured);
+        self
+    }
+
+    /// Sets whether the trace has hashes, if its file was read.
+    #[must_use]
+    pub fn with_hashes(mut self, workload: &WorkloadPlan, has_hashes: Option<bool>) -> Self {
+        self.shares_prefixes = shares_prefixes(workload, has_hashes);
         self
     }
 
@@ -171,5 +179,28 @@ impl PassFigures {
             (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
         let block = self.block.and_then(BlockFold::finish);
         PassResult { summary, findings, rejection, skipped, trial, block, trace }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_plan::{TracePlan, TraceWindow};
+
+    #[test]
+    fn a_trace_shares_prefixes_if_its_file_has_hashes() {
+        for (format, has_hashes, expected) in [
+            (None, Some(false), false),
+            (None, Some(true), true),
+            (Some(TraceFormat::Mooncake), Some(false), false),
+            (None, None, true),
+            (Some(TraceFormat::Azure), None, false),
+        ] {
+            let (dataset, window) = ("trace.csv".to_owned(), TraceWindow::default());
+            let (max_tokens, block_tokens) = (None, None);
+            let plan = TracePlan { dataset, format, window, scale: 1.0, max_tokens, block_tokens };
+            let shares = shares_prefixes(&WorkloadPlan::Trace(plan), has_hashes);
+            assert_eq!(shares, expected, "{format:?} {has_hashes:?}");
+        }
     }
 }

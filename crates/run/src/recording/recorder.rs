@@ -33,6 +33,8 @@ pub struct Recording {
     pub template: u32,
     /// Whether the server continues after end-of-text if a request sets `ignore_eos`.
     pub honours_ignore_eos: bool,
+    /// Whether a trace has hashes, as the opened workload states.
+    pub has_hashes: Option<bool>,
     /// Whether charts of single requests are drawn; data of every record is then collected for them.
     pub traced: bool,
     /// The wall time at which the run's monotonic clock begins, in nanoseconds since 1970.
@@ -83,6 +85,7 @@ impl Recording {
             servers: header.target.servers.clone(),
             template: 0,
             honours_ignore_eos: true,
+            has_hashes: None,
             traced: false,
             origin_unix_ns: header.origin_unix_ns,
         })
@@ -234,7 +237,8 @@ impl Recording {
     ) -> PassInProgress<'a> {
         let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns)
             .of_servers(&self.servers)
-            .with_ignore_eos(self.honours_ignore_eos);
+            .with_ignore_eos(self.honours_ignore_eos)
+            .with_hashes(&plan.workload, self.has_hashes);
         PassInProgress {
             figures: if self.traced { figures.traced(begin) } else { figures },
             events,

@@ -17,7 +17,7 @@ use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 /// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;
 
-/// The first human turn of a conversation, and the turns around it.
+/// The first human turn of a conversation that the model answers, and the turns around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
     /// The system prompt.
@@ -131,7 +131,7 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
-/// Reads the first human turn and its answer of each conversation of a file.
+/// Reads the first human turn with an answer, and the answer, of each conversation of a file.
 ///
 /// # Errors
 /// As [`load`].
@@ -235,8 +235,8 @@ impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
     }
 }
 
-/// The first human turn and the turn of the model after it. Turns behind them may be broken. A first turn without
-/// an author is human.
+/// The first turn of the model after a human turn, and the human turn just before it. Turns behind them may be broken.
+/// A first turn without an author is human.
 fn first_exchange(row: &Value) -> Result<Exchange, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let turns = row.get("conversations").and_then(Value::as_array);
@@ -251,11 +251,10 @@ fn first_exchange(row: &Value) -> Result<Exchange, RowReason> {
         match (text("from"), human) {
             (Some("system"), Some(_)) => {}
             (Some("system"), None) => system = Some(value).filter(|it| !it.trim().is_empty()),
-            (Some("human" | "user"), Some(_)) => return Err(RowReason::NoAnswer),
-            (Some("human" | "user") | None, None) if value.trim().is_empty() => {
+            (Some("human" | "user"), _) | (None, None) if value.trim().is_empty() => {
                 return Err(RowReason::EmptyTurn);
             }
-            (Some("human" | "user") | None, None) => human = Some(value),
+            (Some("human" | "user"), _) | (None, None) => human = Some(value),
             (Some(_), None) => has_earlier_answer = true,
             (_, Some(prompt)) => {
                 let (system, prompt, answer) =

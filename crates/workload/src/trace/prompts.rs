@@ -131,6 +131,10 @@ impl Workload for Trace {
         Some(self.timeline.arrivals.len() as u64)
     }
 
+    fn has_hashes(&self) -> Option<bool> {
+        Some(self.rows.has_blocks())
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
         let mut findings = Vec::new();

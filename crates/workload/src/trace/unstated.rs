@@ -11,6 +11,8 @@ pub(super) const MILLISECOND_NS: i64 = 1_000_000;
 /// With a mean gap of this many units or more, times are milliseconds: as seconds, they would be those of a
 /// server with less than one request in 100 s.
 const GAP_OF_MILLISECONDS: f64 = 100.0;
+/// Such a server is only ruled out by more rows than this with whole numbers. Otherwise, the unit is told.
+const ROWS_OF_A_TRACE: u64 = 100;
 /// With a mean gap below this many units, times are seconds: as milliseconds, they would be those of a server
 /// with more than 1000 requests/s.
 const GAP_OF_SECONDS: f64 = 1.0;
@@ -38,11 +40,13 @@ impl Times {
     pub(super) fn settle(&self, rows: &mut Rows) {
         let units = self.last_ns.abs_diff(self.first_ns) as f64 / MILLISECOND_NS as f64;
         let gap = units / self.count.saturating_sub(1).max(1) as f64;
-        if units == 0.0 || gap >= GAP_OF_MILLISECONDS {
+        let is_slow = gap >= GAP_OF_MILLISECONDS;
+        let is_certain = is_slow && !self.has_fractions && self.count > ROWS_OF_A_TRACE;
+        if units == 0.0 || is_certain {
             return;
         }
         let in_seconds = |row: &Row| Some(Row { at_ns: row.at_ns.checked_mul(1_000)?, ..*row });
-        let as_seconds = (gap < GAP_OF_SECONDS || self.has_fractions)
+        let as_seconds = (gap < GAP_OF_SECONDS || (self.has_fractions && !is_slow))
             .then(|| rows.rows.iter().map(in_seconds).collect::<Option<Vec<_>>>())
             .flatten();
         let (unit, span_s, other, other_unit) = match &as_seconds {

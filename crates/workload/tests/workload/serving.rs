@@ -80,6 +80,7 @@ fn the_prompt_is_the_first_human_turn_and_the_output_has_the_length_of_the_answe
         (&[human.clone(), gpt.clone()][..], false, ""),
         (&[turn("user", &question), turn("assistant", &answer)], false, ""),
         (&without_authors, false, ""),
+        (&[turn("human", "Are you there?"), human.clone(), gpt.clone()], false, ""),
         (&[earlier.clone(), human.clone(), gpt.clone()], false, "the model's turn"),
         (&[system.clone(), human.clone(), gpt.clone()], true, "the system prompt"),
         (&[human.clone(), system, gpt.clone(), json!({"value": 7})], false, ""),

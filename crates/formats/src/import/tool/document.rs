@@ -16,9 +16,10 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Returns a field by its dotted path, at any depth: `input_config.tokenizer.name`.
+    /// Returns a field by its dotted path, at any depth: `input_config.tokenizer.name`. Keys may have dots, too:
+    /// `p99.9`.
     pub fn get(&self, path: &str) -> Option<&'a Value> {
-        path.split('.').try_fold(self.value, |value, key| value.get(key))
+        at(self.value, path)
     }
 
     pub fn number(&self, path: &str) -> Option<f64> {
@@ -67,6 +68,11 @@ impl<'a> Document<'a> {
         flatten(&mut stated, "", self.value, without);
         stated
     }
+}
+
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    let below = |(dot, _)| at(value.get(&path[..dot])?, &path[dot + 1..]);
+    value.get(path).or_else(|| path.match_indices('.').find_map(below))
 }
 
 fn flatten(stated: &mut ImportedPass, name: &str, value: &Value, without: &[&str]) {

@@ -113,6 +113,7 @@ pub(super) fn prepare<'a, N: Network>(
     let mut recording = Recording::begin(store, &header, counter)?;
     recording.template = template;
     recording.honours_ignore_eos = ignore_eos == IgnoreEos::Honoured;
+    recording.has_hashes = prompts.spec().workload().has_hashes();
     recording.traced = context.files == ReportFiles::All;
     let workload_hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
     started(request, &recording, &header);
