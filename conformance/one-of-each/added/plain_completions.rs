@@ -3,7 +3,8 @@
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::Value;
 
-use super::definition::{DEFAULT, Decode, Dialect};
+use super::decode::Decode;
+use super::definition::{DEFAULT, Dialect};
 use super::openai::{Api, OpenAi, body, prompt};
 
 /// `/v1/completions`.
