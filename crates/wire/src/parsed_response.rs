@@ -112,12 +112,20 @@ impl ParsedResponse {
 
     /// Removes the events of the current message if it has output. Returns whether it had.
     pub(crate) fn take_back_output(&mut self) -> bool {
-        let has_output =
-            self.events[self.before_message..].iter().any(|event| event.kind.is_token());
+        let has_output = self.message_has_token();
         if has_output {
             self.events.truncate(self.before_message);
         }
         has_output
+    }
+
+    /// Whether the current message has output so far.
+    pub(crate) fn message_has_token(&self) -> bool {
+        self.has_token_from(self.before_message)
+    }
+
+    fn has_token_from(&self, at: usize) -> bool {
+        self.events[at..].iter().any(|event| event.kind.is_token())
     }
 
     /// The number of messages that have begun.
@@ -171,8 +179,9 @@ impl ParsedResponse {
 
     /// Adds an event with token counts. A count that is absent in `usage` keeps its earlier value.
     pub fn usage(&mut self, usage: Usage) {
+        // Usage that output followed may come after each output, in a message of its own.
         self.usage_beside_output |=
-            self.events[self.before_message..].iter().any(|event| event.kind.is_token());
+            self.message_has_token() || self.last_usage.is_some_and(|at| self.has_token_from(at));
         self.event(EventKind::Usage);
         if !self.usage_beside_output && self.has_token() {
             self.last_usage = Some(self.events.len());
@@ -253,11 +262,9 @@ impl ParsedResponse {
     }
 
     fn has_ended(&self) -> bool {
-        let no_output_follows =
-            |&at: &usize| !self.events[at..].iter().any(|event| event.kind.is_token());
         self.proper_end
             || (self.done && self.has_token())
-            || self.last_usage.as_ref().is_some_and(no_output_follows)
+            || self.last_usage.is_some_and(|at| !self.has_token_from(at))
     }
 }
 

@@ -9,6 +9,7 @@ mod openai_chat;
 mod openai_completions;
 mod openai_responses;
 mod sglang;
+mod stated_tokens;
 mod tgi;
 mod triton;
 mod vllm;

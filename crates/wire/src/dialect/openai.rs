@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::decode::{Decode, Decoded, Undecoded};
 use super::delta::Delta;
 use super::json::{Choices, Count, Text, parse, tokens, wrong};
+use super::stated_tokens::StatedTokens;
 use super::template::Template;
 use super::usage::UsageBody;
 use crate::ParsedResponse;
@@ -58,6 +59,9 @@ pub(super) enum Api {
     Chat,
 }
 
+/// The maximum number of answers in one stream.
+const MAX_ANSWERS: usize = 1_024;
+
 /// Decodes the responses of both APIs.
 #[derive(Debug)]
 pub(super) struct OpenAi {
@@ -65,9 +69,8 @@ pub(super) struct OpenAi {
     stated: StatedTokens,
     /// Whether a chunk had an empty finish reason. Every chunk is then a token, also the last one.
     last_is_token: bool,
-    /// The indices of the answers so far, and how many of these answers have ended.
-    answers: Vec<u32>,
-    finished: usize,
+    /// The indices of the answers so far, at most [`MAX_ANSWERS`], each with whether the answer has ended.
+    answers: Vec<(u32, bool)>,
     /// The event of the finish reason `length` whose chunk had an empty text.
     empty_end: Option<usize>,
     /// The latest chunk that was exactly one output event, without its text.
@@ -90,7 +93,6 @@ impl OpenAi {
             stated: StatedTokens::default(),
             last_is_token: false,
             answers: Vec::new(),
-            finished: 0,
             empty_end: None,
             template: Template::default(),
             learnt: Learnt::default(),
@@ -100,7 +102,7 @@ impl OpenAi {
     /// Decodes one choice of a stream's chunk. Returns whether the chunk had output, a role or a finish reason.
     ///
     /// # Errors
-    /// When the choice has the output of the other API.
+    /// When the choice has the output of the other API, or there are too many answers.
     fn choice(
         &mut self,
         choice: &Choice<'_>,
@@ -108,21 +110,24 @@ impl OpenAi {
         parsed: &mut ParsedResponse,
     ) -> Result<bool, Undecoded> {
         let index = choice.index.unwrap_or(0);
-        let is_first =
-            (choice.delta.is_some() || choice.text.is_some()) && !self.answers.contains(&index);
+        let is_first = (choice.delta.is_some() || choice.text.is_some())
+            && !self.answers.iter().any(|answer| answer.0 == index);
         if is_first {
-            self.answers.push(index);
-            parsed.choices = self.answers.len() as u32;
+            self.begin(index, parsed)?;
         }
         let finish = choice.finish();
         let is_opening = is_first && self.api == Api::Chat;
         let is_role = is_opening && choice.delta.as_ref().is_some_and(Delta::is_only_role);
-        let tokens = if is_role { None } else { self.stated.tokens(choice, usage) };
+        let tokens = if is_role { None } else { self.stated_tokens(choice, usage, parsed) };
         let bare = (finish.is_none() && usage.is_none()) || self.last_is_token;
         self.last_is_token |= choice.finish_reason.is_some() && finish.is_none();
         let before = parsed.events.len();
         let half_character = tokens.map_or(bare && !is_opening, |tokens| tokens > 0);
         match (self.api, &choice.text, &choice.delta) {
+            // Output that this API has in another field: without an error, it would be lost.
+            _ if finish.is_none() && choice.is_of_another(self.api) => {
+                return Err(Undecoded::Wrong("it has the output of another API".to_owned()));
+            }
             (Api::Completions, Some(Text(text)), _) if !text.is_empty() || half_character => {
                 parsed.text(text, tokens);
             }
@@ -134,10 +139,6 @@ impl OpenAi {
                     parsed.text("", tokens);
                 }
             }
-            // Output that this API has in another field: without an error, it would be lost.
-            _ if finish.is_none() && choice.has_output() => {
-                return Err(Undecoded::Wrong("it has the output of another API".to_owned()));
-            }
             _ => {}
         }
         let has_output = parsed.events.len() > before;
@@ -146,15 +147,43 @@ impl OpenAi {
             let is_empty = !has_output && choice.text.is_some() && reason == "length";
             self.empty_end = is_empty.then_some(parsed.events.len());
             parsed.finish(reason);
-            self.finished += 1;
-            parsed.proper_end = self.finished >= self.answers.len();
+            if let Some(answer) = self.answers.iter_mut().find(|answer| answer.0 == index) {
+                answer.1 = true;
+            }
+            parsed.proper_end = self.answers.iter().all(|answer| answer.1);
         }
-        let is_known = choice.text.is_some()
+        let is_known = (self.api == Api::Completions && choice.text.is_some())
             || choice
                 .delta
                 .as_ref()
                 .is_some_and(|delta| delta.has_role() || delta.has_empty_text());
         Ok(has_output || finish.is_some() || is_known)
+    }
+
+    /// Begins an answer. The response has then not ended, even if earlier answers have.
+    ///
+    /// # Errors
+    /// When there are too many answers.
+    fn begin(&mut self, index: u32, parsed: &mut ParsedResponse) -> Result<(), Undecoded> {
+        if self.answers.len() == MAX_ANSWERS {
+            return Err(Undecoded::Wrong(format!("it has more than {MAX_ANSWERS} answers")));
+        }
+        self.answers.push((index, false));
+        parsed.choices = self.answers.len() as u32;
+        parsed.proper_end = false;
+        Ok(())
+    }
+
+    /// The number of tokens that a chunk states: from usage in mid-stream, otherwise from its token ids.
+    fn stated_tokens(
+        &mut self,
+        choice: &Choice<'_>,
+        usage: Option<Usage>,
+        parsed: &mut ParsedResponse,
+    ) -> Option<u32> {
+        let ids = choice.token_ids.as_ref().map(|ids| ids.0);
+        let Some(now) = usage.and_then(|usage| usage.completion) else { return ids };
+        self.stated.tokens(now, choice.has_output(), &mut parsed.events, ids)
     }
 
     /// Sets the template from a chunk that was exactly one output event.
@@ -178,60 +207,8 @@ impl OpenAi {
         if parsed.finish_reason.is_none() && !parsed.has_token() {
             return parsed.set_usage(Usage { completion: None, reasoning: None, ..usage });
         }
-        parsed.usage(Usage { completion: self.stated.in_total(usage.completion), ..usage });
-    }
-}
-
-/// The numbers of tokens that the chunks of a stream state.
-#[derive(Debug)]
-struct StatedTokens {
-    /// The number of completion tokens so far, from usage in mid-stream. `None` after a token without usage:
-    /// the next count then covers more than one event.
-    counted: Option<u32>,
-    /// The number of chunks with output and usage, up to two.
-    with_usage: u8,
-    /// The sum of the counts if each chunk counts only its own tokens.
-    of_each: Option<u32>,
-}
-
-impl Default for StatedTokens {
-    fn default() -> Self {
-        Self { counted: Some(0), with_usage: 0, of_each: None }
-    }
-}
-
-impl StatedTokens {
-    /// The number of tokens that a chunk states: from usage in mid-stream, otherwise from its token ids.
-    fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
-        let now = usage.and_then(|usage| usage.completion);
-        if let (Some(sum), Some(now)) = (self.of_each, now) {
-            let own = if choice.has_output() { now } else { 0 };
-            self.of_each = Some(sum.saturating_add(own));
-            return Some(own);
-        }
-        if let (Some(before), Some(now)) = (self.counted, now) {
-            self.counted = Some(now);
-            // A count of all tokens so far grows with each output.
-            if self.with_usage == 1 && now > 0 && now <= before && choice.has_output() {
-                self.of_each = Some(before.saturating_add(now));
-                return Some(now);
-            }
-            return now.checked_sub(before);
-        }
-        choice.token_ids.as_ref().map(|ids| ids.0)
-    }
-
-    fn end_of_chunk(&mut self, has_output: bool, usage: Option<Usage>) {
-        match (has_output, usage) {
-            (true, None) => self.counted = None,
-            (true, Some(_)) => self.with_usage = (self.with_usage + 1).min(2),
-            (false, _) => {}
-        }
-    }
-
-    /// The completion tokens of the whole answer so far, from the count that a chunk states.
-    fn in_total(&self, stated: Option<u32>) -> Option<u32> {
-        stated.max(self.of_each)
+        let completion = self.stated.in_total(usage.completion, parsed.message_has_token());
+        parsed.usage(Usage { completion, ..usage });
     }
 }
 
@@ -365,6 +342,19 @@ impl Choice<'_> {
     /// The finish reason; `None` for `""`, which TGI sends in chunks before the end.
     fn finish(&self) -> Option<&str> {
         self.finish_reason.as_ref().map(|reason| &*reason.0).filter(|reason| !reason.is_empty())
+    }
+
+    /// Whether the choice has output, but not in the field of this API.
+    fn is_of_another(&self, api: Api) -> bool {
+        let has_text = self.text.as_ref().is_some_and(|text| !text.0.is_empty());
+        let delta_has_output = || self.delta.as_ref().is_some_and(Delta::has_output);
+        match api {
+            Api::Completions if has_text => false,
+            Api::Completions if self.text.is_some() => delta_has_output(),
+            Api::Completions => self.has_output(),
+            Api::Chat if self.delta.is_some() => has_text && !delta_has_output(),
+            Api::Chat => self.has_output(),
+        }
     }
 
     /// Whether the choice has output that is not empty.

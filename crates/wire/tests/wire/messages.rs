@@ -36,6 +36,7 @@ fn read_sse(dialect: &str, data: &[&str]) -> Reading {
 fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
     let (a, b, empty, zero, five) = (text("a"), text("b"), text(""), usage(0), usage(5));
     let two = r#"{"choices":[{"text":"a"},{"text":"b","index":1}]}"#;
+    let other = r#"{"choices":[{"text":"","delta":{"content":"a"}}]}"#;
     let second = r#"{"choices":[{"text":"","index":1,"finish_reason":"stop"}]}"#;
     let length = r#"{"choices":[{"text":"","finish_reason":"length"}]}"#;
     let error = r#"{"error": {"message": "died", "code": "500"}}"#;
@@ -72,6 +73,9 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
         ("no JSON", &[&a, "{\"choices\":[", FINISH, DONE], "TFD", Outcome::Malformed),
         ("two answers", &[two, FINISH, second, DONE], "TTFFD", Outcome::Complete),
         ("one of two ends", &[two, FINISH], "TTF", Outcome::Truncated),
+        ("one of two ends twice", &[two, FINISH, FINISH], "TTFF", Outcome::Truncated),
+        ("a second begins after the first", &[&a, FINISH, two], "TFTT", Outcome::Truncated),
+        ("a field of another API", &[other, FINISH], "F", Outcome::Malformed),
         ("another API", &[&delta(r#""content":"a""#), FINISH], "F", Outcome::Malformed),
         ("something else", &["{\"ping\":1}", &a, FINISH], "cTF", Outcome::Complete),
         ("after the end mark", &[&a, FINISH, DONE, &a], "TFD", Outcome::Malformed),
@@ -82,6 +86,7 @@ fn the_messages_of_a_completion_stream_determine_its_events_and_outcome() {
         ("usage before the last output", &[&a, &five, &b], "TUT", Outcome::Truncated),
         ("usage before output", &[&five, &a], "T", Outcome::Truncated),
         ("usage with each output", &[&first, &both, &five], "TUTUU", Outcome::Truncated),
+        ("usage after each output", &[&a, &five, &b, &five], "TUTU", Outcome::Truncated),
         ("only usage", &[&five], "", Outcome::Truncated),
         ("a last token without text", &[&a, length, DONE], "TeFD", Outcome::Complete),
         ("the same, counted", &[&a, length, &five, DONE], "TFUD", Outcome::Complete),
@@ -122,6 +127,7 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
     let old_call = delta(r#""function_call":{"name":"f","arguments":"{}"}"#);
     let think_second = delta(r#""reasoning_content":"","reasoning":"hm""#);
     let message = r#"{"choices":[{"message":{"content":"a"}}]}"#;
+    let other = r#"{"choices":[{"text":"a","delta":{}}]}"#;
     let litellm = r#"{"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":1}}"#;
     let cases: &[(&str, &[&str], &str, Outcome)] = &[
         ("role only", &[&role, &a, CHAT_FINISH, DONE], "RTFD", Outcome::Complete),
@@ -146,6 +152,7 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
         ("an empty first name", &[&think_second, &a, CHAT_FINISH], "GTF", Outcome::Complete),
         ("a message, no delta", &[message, CHAT_FINISH], "F", Outcome::Malformed),
         ("another API", &[&text("a"), CHAT_FINISH], "F", Outcome::Malformed),
+        ("a field of another API", &[other, CHAT_FINISH], "F", Outcome::Malformed),
     ];
     for (name, data, kinds, outcome) in cases {
         let reading = read_sse(CHAT, data);
@@ -180,8 +187,40 @@ fn continuous_usage_gives_the_number_of_tokens_of_each_event() {
     let reading = read_sse(COMPLETIONS, &[&one, &one, FINISH, &usage(2), DONE]);
     assert_eq!(reading.usage.completion, Some(2), "the last one counts all");
 
+    let two = with("a", 2);
+    for (data, completion, wanted) in [
+        (&[&one, &one, &two, &three][..], 3, &[1, 0, 1, 1][..]),
+        (&[&two, &two, &one], 5, &[2, 2, 1]),
+        (&[&three, &three, &usage(3)], 3, &[3, 3]),
+    ] {
+        let data: Vec<&str> = data.iter().map(|data| &***data).collect();
+        let reading = read_sse(COMPLETIONS, &data);
+        let each: Vec<_> = reading.sizes.iter().filter_map(|size| size.1).collect();
+        assert_eq!((reading.usage.completion, &*each), (Some(completion), wanted), "{data:?}");
+    }
+
+    let chat = |fields: &str, completion: u32| {
+        let usage = format!(r#","usage":{{"completion_tokens":{completion}}}}}"#);
+        delta(fields).strip_suffix('}').expect("an object").to_owned() + &usage
+    };
+    let hidden =
+        [chat("", 1), chat("", 2), chat(r#""content":"a""#, 3), chat(r#""content":"b""#, 4)];
+    let reading = read_sse(CHAT, &hidden.each_ref().map(|data| &**data));
+    let each: Vec<_> = reading.sizes.iter().filter_map(|size| size.1).collect();
+    assert_eq!(each, [3, 1], "the next output has the tokens of messages without output");
+
     let reading = read_sse(COMPLETIONS, &[&text("a"), &three, FINISH]);
     assert_eq!(reading.sizes[1], (3, None), "the first usage covers more than this event");
+}
+
+#[test]
+fn a_stream_with_more_than_1024_answers_is_malformed() {
+    let choice = |index: u32| format!(r#"{{"choices":[{{"index":{index},"text":"a"}}]}}"#);
+    for (answers, outcome) in [(1_024, Outcome::Complete), (1_025, Outcome::Malformed)] {
+        let data: Vec<String> = (0..answers).map(choice).chain([DONE.to_owned()]).collect();
+        let data: Vec<&str> = data.iter().map(|data| &**data).collect();
+        assert_eq!(read_sse(COMPLETIONS, &data).outcome, outcome, "{answers}");
+    }
 }
 
 #[test]
