@@ -74,23 +74,25 @@ pub struct Request {
 impl Request {
     /// The maximum number of output tokens that the request allows, over all its choices. If a field of
     /// `extra_body` replaces the request's own limit, that field is used. `None` if a limit is not a
-    /// number above 0.
+    /// number above 0, or if null removes the request's own limit and no field replaces it.
     pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
-        let mut limit = Some(u64::from(self.output_tokens));
+        let (mut limit, mut is_removed) = (None, false);
         let mut choices = Some(1);
         let added = sampling.extra_body.iter().chain(&self.extra_body);
-        // Null only removes a field of the dialect.
-        for (name, value) in added.filter(|(_, value)| !value.is_null()) {
+        for (name, value) in added {
             // Some dialects have these fields in an object, such as `parameters` or `sampling_params`.
             let inner = value.as_object().into_iter().flatten();
             for (name, value) in inner.chain([(name, value)]) {
                 match name.as_str() {
-                    name if LENGTH_FIELDS.contains(&name) => limit = value.as_u64(),
+                    name if LENGTH_FIELDS.contains(&name) && value.is_null() => is_removed = true,
+                    name if LENGTH_FIELDS.contains(&name) => limit = Some(value.as_u64()),
                     name if CHOICE_FIELDS.contains(&name) => choices = choices.max(value.as_u64()),
                     _ => {}
                 }
             }
         }
+        let own = (!is_removed).then_some(u64::from(self.output_tokens));
+        let limit = limit.unwrap_or(own);
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
     }
 
@@ -196,5 +198,34 @@ impl BodyHasher {
     /// The hash, as hexadecimal digits.
     pub fn finish(self) -> String {
         hex(&self.0.finalize())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn extra_fields_replace_or_remove_the_output_limit() {
+        let fields = |value: Value| value.as_object().expect("an object").clone();
+        for (of_plan, of_request, limit) in [
+            (json!({}), json!({}), Some(8)),
+            (json!({"max_tokens": null}), json!({}), None),
+            (json!({"parameters": {"max_new_tokens": null}}), json!({"n": 2}), None),
+            (json!({"max_completion_tokens": 20, "max_tokens": null}), json!({}), Some(20)),
+            (json!({"max_tokens": null}), json!({"max_tokens": 5}), Some(5)),
+            (json!({"max_tokens": "x"}), json!({}), None),
+            (json!({"n": null}), json!({"best_of": 3}), Some(24)),
+        ] {
+            let shown = format!("{of_plan} {of_request}");
+            let extra_body = fields(of_plan);
+            let sampling =
+                Sampling { temperature: 0.0, ignore_eos: false, stream: true, extra_body };
+            let mut request = Request::new(Prompt::Text(String::new()), 1, 8);
+            request.extra_body = fields(of_request);
+            assert_eq!(request.output_limit(&sampling), limit, "{shown}");
+        }
     }
 }
