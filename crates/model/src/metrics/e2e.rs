@@ -4,6 +4,7 @@ use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
     Value, Widths,
 };
+use crate::Nanos;
 use crate::stats::buckets::REQUEST_S;
 
 /// E2E from the send. The published tables call this metric latency.
@@ -71,10 +72,14 @@ pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
 
 fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     let record = timeline.record;
-    let last = timeline.events.last().map(|event| event.arrival);
-    let end = timeline.hidden.end.map(|(end, _)| end).or(last);
-    let end = if record.streamed { end } else { record.ended };
+    let end = if record.streamed { end_of_stream(timeline) } else { record.ended };
     Some(end?.ms_after(timeline.origin(origin)?))
+}
+
+/// The end of a streamed answer: its last token event, or the finish reason if tokens lie after this event.
+pub(super) fn end_of_stream(timeline: &Timeline<'_>) -> Option<Nanos> {
+    let last = timeline.events.last().map(|event| event.arrival);
+    timeline.hidden.end.map(|(end, _)| end).or(last)
 }
 
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {

@@ -13,8 +13,9 @@ const EDGE_SHARE: f64 = 0.01;
 /// token after the last token event.
 const LATE_TOKENS: f64 = 0.5;
 /// If the finish reason comes after more than this many gaps between token events, the events have other tokens than
-/// their share: many of the tokens lie after the last event.
-const SILENT_GAPS: f64 = 2.0;
+/// their share: many of the tokens lie after the last event. Two tokens without an event take two gaps if each event is
+/// one token. If the events have several tokens each, the tokens after the last event take at most about one gap.
+const SILENT_GAPS: f64 = 1.5;
 
 /// Where the tokens without an event lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,6 +64,8 @@ impl HiddenTokens {
         let left = silent - f64::from(found.before);
         if events.is_empty() || left > edge {
             found.at_end(record, events, all - f64::from(found.before));
+            // Each event has its own tokens, so that the others lie between or before events.
+            found.is_unknown |= known && found.end.is_none() && !events.is_empty();
         }
         found
     }

@@ -2,14 +2,15 @@
 
 use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Statistic, Timeline, Value,
-    Widths,
+    Widths, e2e,
 };
 use crate::stats::buckets::FURTHER_TOKEN_S;
 
 /// TPOT: the time from the first visible event to the last event, per token after the first visible event.
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
-    formula: "(last token event - event that ends TTFT) / (output tokens - output tokens up to the end of TTFT)",
+    formula: "(last token event, or the finish reason as in E2E - event that ends TTFT) / (output tokens - output \
+        tokens up to the end of TTFT)",
     notes: "Excludes tokens up to and including the event that ends TTFT, and tokens of hidden \
         reasoning, because TTFT covers their time. Absent if no event follows this event, if it is unknown \
         where tokens without an event lie, without streaming, and in a pass with more than 10 % of its \
@@ -42,7 +43,7 @@ pub static DEFINITION: Definition = Definition {
 /// Milliseconds per output token after the first visible event; absent if no token follows it.
 pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     let (first, tokens) = tokens_after_first(timeline)?;
-    let last = timeline.events.last()?.arrival;
+    let last = e2e::end_of_stream(timeline)?;
     Some(last.ms_after(timeline.events[first].arrival) / tokens)
 }
 
@@ -71,7 +72,7 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
 /// arrived before its stamp, the true time is longer.
 fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
-    let last = widths.events.last().copied().unwrap_or(0.0);
+    let last = e2e::width_of_last(timeline, widths).unwrap_or(0.0);
     let (below, above) = (last / tokens, widths.events[first] / tokens);
     margins.push(ErrorMargin { below, above, weight: 1.0 });
 }

@@ -63,7 +63,7 @@ fn tokens_without_an_event_count_where_they_are_known_to_lie_and_otherwise_hide_
             "every second token",
             |token| token.is_multiple_of(2).then_some(Text),
             None,
-            [Some(100.0), Some(20.0), Some(880.5), Some(20.0)],
+            [Some(100.0), Some(780.5 / 38.0), Some(880.5), Some(20.0)],
         ),
         (
             "a summary of the reasoning",
@@ -85,6 +85,25 @@ fn tokens_without_an_event_count_where_they_are_known_to_lie_and_otherwise_hide_
         assert_eq!(round(gaps.get(gaps.len() / 2).map(|gap| gap.value)), round(itl), "{name}");
         let known: f64 = timeline.events.iter().map(|event| event.tokens).sum();
         assert!(timeline.events.is_empty() || (known - 40.0).abs() < 1e-9, "{name}: {known}");
+    }
+}
+
+#[test]
+fn gaps_are_unknown_if_the_tokens_of_events_are_too_few_or_two_silent_tokens_end_the_answer() {
+    let two_silent: Vec<_> =
+        (0..5).map(|token| (100.0 + 20.0 * f64::from(token), Text, None)).collect();
+    let stated: Vec<_> = two_silent.iter().map(|&(at, kind, _)| (at, kind, Some(1))).collect();
+    for (events, finish, tokens) in [(two_silent, 220.0, 7), (stated, 180.0, 10)] {
+        let events: Vec<_> = events.into_iter().chain([(finish, Finish, None)]).collect();
+        let mut record = stream(0.0, &events);
+        record.usage.completion = Some(tokens);
+        let timeline = Timeline::new(&record);
+        assert_eq!(e2e::from_sent(&timeline), Some(finish), "{tokens}");
+        assert_eq!(
+            (tpot::tpot_ms(&timeline), timeline.with_known_gaps()),
+            (None, &[][..]),
+            "{tokens}"
+        );
     }
 }
 
