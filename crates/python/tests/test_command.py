@@ -45,8 +45,8 @@ def test_exit_codes_are_those_of_the_command(tmp_path, arguments, code):
 
 def test_an_interruption_keeps_the_records(tmp_path):
     # The second pass is so long that only the interruption can end it.
-    slow = ["--speed", "10", "--input-lengths", "32", "--output-lengths", "500"]
-    slow += ["--one-by-one", "1", "--requests", "20000"]
+    slow = ["--speed", "10", "--input-lengths", "32", "--output-lengths", "2000"]
+    slow += ["--one-by-one", "1", "--requests", "2000"]
     process = subprocess.Popen(
         [*COMMAND, "run", *slow], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
