@@ -128,57 +128,6 @@ fn failed_requests_are_counted_by_outcome_and_too_many_of_them_fail_the_run() {
 }
 
 #[test]
-fn a_resumed_run_has_the_figures_of_an_uninterrupted_run() {
-    let keys = json!({ "one_by_one": 2, "requests": 6, "output_lengths": [8, 16], "repeat": 2 });
-    let whole = tempfile::tempdir().unwrap();
-    let (plan, context) = planned(&whole, keys.clone());
-    let expected = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
-
-    let folder = tempfile::tempdir().unwrap();
-    let (plan, mut context) = planned(&folder, keys);
-    let interrupt = context.host.interrupt.clone();
-    // The second cell has three of its four passes.
-    let events = Events::to(move |event: &Event<'_>| match event {
-        Event::PassStarted(pass) if pass.begin.pass == 7 => {
-            interrupt.request();
-        }
-        _ => {}
-    });
-    let finished = measure(&plan, &context, &events, &[]).unwrap();
-    assert!(finished.interrupted);
-    assert_eq!(state(&context.store, &finished), RunState::Interrupted);
-    let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
-    assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
-    let reasons = finished.summary.verdict.reasons.join(" ");
-    assert!(reasons.contains("the run was interrupted: 7 of 8 passes are complete"), "{reasons}");
-
-    let earlier = EarlierRun::find(&context.store, finished.run.as_str()).unwrap();
-    context.host.interrupt = Interrupt::default();
-    context.resumed = earlier.completed_passes(&plan).unwrap();
-    let copied: Vec<usize> = context.resumed.iter().map(|cell| cell.passes.len()).collect();
-    assert_eq!(copied, [4, 3]);
-    let measured = Arc::new(Mutex::new(Vec::new()));
-    let passes = Arc::clone(&measured);
-    let events = Events::to(move |event: &Event<'_>| {
-        if let Event::PassStarted(pass) = event {
-            passes.lock().unwrap().push(pass.begin.pass);
-        }
-    });
-    let resumed = measure(&plan, &context, &events, &[]).unwrap().summary;
-    assert_eq!(*measured.lock().unwrap(), [7], "only the missing pass is measured");
-    assert_eq!(resumed.workload_hash, expected.workload_hash);
-    let speeds = |summary: &Summary| -> Vec<Option<f64>> {
-        let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
-        passes.map(|pass| pass.output_tokens_per_s).collect()
-    };
-    // The missing pass begins at another instant, and records have steps of 100 ns.
-    for (resumed, expected) in speeds(&resumed).into_iter().zip(speeds(&expected)) {
-        let ratio = resumed.unwrap() / expected.unwrap();
-        assert!((ratio - 1.0).abs() < 1e-6, "{resumed:?} {expected:?}");
-    }
-}
-
-#[test]
 fn no_pass_begins_after_an_interruption_during_prompt_generation() {
     // All prompts are made before the pass: the interruption must end this work, whether it is long or short.
     for requests in [2_000_000, 30] {

@@ -8,6 +8,7 @@ mod any_record;
 mod common;
 mod damage;
 mod passes;
+mod versions;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use common::streamed;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Detail, Event, EventKind, Record, Usage};
+use inferometer_model::record::{Detail, Event, EventKind, Record};
 use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
@@ -249,104 +250,6 @@ fn every_code() -> Vec<Record> {
     }
     records.push(kinds);
     records
-}
-
-#[test]
-fn a_log_of_format_version_1_is_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1.log");
-    assert_eq!(LogReader::open(&path).unwrap().header().format, 1);
-    let (entries, error) = read(&path);
-    assert!(error.is_none(), "{error:?}");
-    let mut expected = expected(&[every_code()]);
-    if let Entry::PassBegin(begin) = &mut expected[0] {
-        // The first version had no repeats, so the repeat is 1.
-        begin.repeat = 1;
-    }
-    assert_eq!(entries, expected);
-}
-
-#[test]
-fn a_log_of_format_version_4_is_read_with_connection_reuse_unset() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-4.log");
-    let log = LogReader::open(&path).unwrap();
-    assert_eq!(log.header().format, 4);
-    let entries: Vec<Entry> = log.map(Result::unwrap).collect();
-    let records: Vec<&Record> = entries
-        .iter()
-        .filter_map(|entry| match entry {
-            Entry::Record(record) => Some(&**record),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(records.len(), 5);
-    // The fourth version did not store whether a connection was reused.
-    let is_as_written = |record: &&&Record| record.streamed && record.kept_connection.is_none();
-    assert_eq!(records.iter().filter(is_as_written).count(), 5);
-    assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
-}
-
-#[test]
-fn a_log_of_format_version_5_is_read_with_server_and_rank_unset() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-5.log");
-    let log = LogReader::open(&path).unwrap();
-    assert_eq!(log.header().format, 5);
-    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
-        Entry::Record(record) => Some(*record),
-        _ => None,
-    });
-    let records: Vec<Record> = records.collect();
-    assert_eq!(records.len(), 5);
-    let is_as_written = |record: &Record| {
-        record.outcome == Outcome::Complete
-            && record.kept_connection.is_some()
-            && (record.server, record.rank) == (None, None)
-    };
-    assert!(records.iter().all(is_as_written));
-}
-
-#[test]
-fn a_log_of_format_version_6_is_read_without_server_times() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-6.log");
-    let log = LogReader::open(&path).unwrap();
-    assert_eq!(log.header().format, 6);
-    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
-        Entry::Record(record) => Some(*record),
-        _ => None,
-    });
-    let records: Vec<Record> = records.collect();
-    assert_eq!(records.len(), 5);
-    let is_as_written = |record: &Record| {
-        record.outcome == Outcome::Complete
-            && record.usage.completion == Some(4)
-            && record.server_times.is_empty()
-            && record.events.iter().all(|event| (event.read as usize) < record.reads.len())
-    };
-    assert!(records.iter().all(is_as_written));
-    // The fixture is of a run with two servers.
-    for (server, count) in [(0, 3), (1, 2)] {
-        assert_eq!(records.iter().filter(|record| record.server == Some(server)).count(), count);
-    }
-}
-
-#[test]
-fn a_log_of_format_version_7_is_read_without_reasoning_answers_and_skipped_messages() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-7.log");
-    let log = LogReader::open(&path).unwrap();
-    assert_eq!(log.header().format, 7);
-    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
-        Entry::Record(record) => Some(*record),
-        _ => None,
-    });
-    let records: Vec<Record> = records.collect();
-    assert_eq!(records.len(), 5);
-    let is_as_written = |record: &Record| {
-        record.outcome == Outcome::Complete
-            && record.usage == Usage { prompt: Some(8), completion: Some(4), ..Usage::default() }
-            && record.skipped.is_empty()
-            && record.choices == 0
-            && record.token_events().count() == 4
-    };
-    assert!(records.iter().all(is_as_written));
 }
 
 #[test]
