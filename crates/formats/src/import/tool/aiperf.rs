@@ -8,10 +8,10 @@ use inferometer_model::{Definition, Finding, Outcome, OutcomeCounts, Statistic, 
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, counts, definitions, load, unknown_arrivals};
+use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 
 pub(super) use records::{FORMAT as RECORDS, is as is_record, runs as records};
 
@@ -74,12 +74,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         other => other.unwrap_or("unknown"),
     };
     let target = target(model.unwrap_or("unknown"), urls.first().and_then(Value::as_str), dialect);
-    let mut imported = source.imported(FORMAT);
-    imported.measured_at = document.words("start_time").map(str::to_owned);
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
-    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
+    let measured_at = document.words("start_time").map(str::to_owned);
+    import(source, FORMAT, measured_at, target, vec![pass], findings)
 }
 
 /// Returns the failures by their kinds.

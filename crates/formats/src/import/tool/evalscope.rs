@@ -5,9 +5,9 @@ use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
+use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 
 pub(crate) const FORMAT: &str = "EvalScope";
 
@@ -53,7 +53,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             (&e2e::FROM_SENT, mean("Avg Latency (s)", 1e3)),
         ],
     };
-    let mut findings = vec![
+    let findings = vec![
         definitions(
             "TTFT and latency of the file start when the client picks a request, before the client \
                 connects. Its ITL is the gap between chunks. Its figures are rounded, and the \
@@ -61,11 +61,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ),
         Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the summary does not name the model"),
     ];
-    let mut imported = source.imported(FORMAT);
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
-    let target = target("unknown", None, "unknown");
-    let summary = summary(imported, target, cells.cells, findings);
-    Ok(Import { summary, records: cells.records })
+    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

@@ -7,10 +7,10 @@ use inferometer_model::{Finding, OutcomeCounts, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
-use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
+use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 
 pub(crate) const FORMAT: &str = "GuideLLM";
 
@@ -47,7 +47,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let cut = part.count("metrics.request_totals.incomplete").filter(|cut| *cut > 0);
         findings.extend(cut.map(|cut| {
             definitions(&format!(
-                "{cut} requests were cut off at the end of the window, and are left out"
+                "requests that were cut off at the end of the window are left out: {cut}"
             ))
         }));
         passes.push(pass);
@@ -64,18 +64,14 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             other => other.unwrap_or("unknown"),
         },
     );
-    let mut imported = source.imported(FORMAT);
     let began = benchmarks.first().and_then(|benchmark| benchmark.get("start_time"));
-    imported.measured_at = began.and_then(Value::as_f64).map(|seconds| {
+    let measured_at = began.and_then(Value::as_f64).map(|seconds| {
         format!(
             "{}, the client's clock",
             inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
         )
     });
-    let cells = cells(passes).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
-    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
+    import(source, FORMAT, measured_at, target, passes, findings)
 }
 
 /// Returns the finding that the listed requests are not those that the file counts.

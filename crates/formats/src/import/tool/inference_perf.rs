@@ -6,9 +6,9 @@ use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, counts, definitions, load, unknown_arrivals};
+use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 
 pub(crate) const FORMAT: &str = "inference-perf";
 
@@ -76,11 +76,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let message = "the report of all stages does not state the load; those of single stages do";
         Finding::of(code::IMPORTED_LOAD_UNKNOWN, message)
     }));
-    let mut imported = source.imported(FORMAT);
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
-    let target = target("unknown", None, "unknown");
-    let summary = summary(imported, target, cells.cells, findings);
-    Ok(Import { summary, records: cells.records })
+    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

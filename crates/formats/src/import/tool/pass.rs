@@ -8,18 +8,19 @@ use std::collections::BTreeMap;
 use inferometer_analysis::cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
-use inferometer_analysis::{Cell, ImportedPass, PassFold, PassSummary};
+use inferometer_analysis::{Cell, Imported, ImportedPass, PassFold, PassSummary};
 use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, send_delay, ttft};
 use inferometer_model::stats::Distribution;
 use inferometer_model::{
     Bound, ClosedPlan, Definition, Finding, OpenPlan, Outcome, OutcomeCounts, OverLimit, PassPlan,
-    Record, Timeline, code,
+    Record, Target, Timeline, code,
 };
 
 use super::request::{ToolRequest, record};
-use crate::import::source::PassRecords;
+use crate::import::error::ImportError;
+use crate::import::source::{self, Import, PassRecords, Source};
 
 /// A pass as another tool states it.
 pub(super) struct Pass {
@@ -88,14 +89,33 @@ const MOST_SPAN_S: f64 = 1e9;
 /// The requests of a pass span this many seconds.
 #[derive(Debug, thiserror::Error)]
 #[error("its requests span {0:.1e} s: their times are not in seconds, or are wrong")]
-pub(super) struct LongSpan(f64);
+struct LongSpan(f64);
 
 /// Cells, stated figures, records, and findings on the passes.
-pub(super) struct Cells {
-    pub cells: Vec<Cell>,
-    pub stated: Vec<ImportedPass>,
-    pub records: Vec<PassRecords>,
-    pub findings: Vec<Finding>,
+struct Cells {
+    cells: Vec<Cell>,
+    stated: Vec<ImportedPass>,
+    records: Vec<PassRecords>,
+    findings: Vec<Finding>,
+}
+
+/// The import of a file with these passes. The findings on the passes come after those on the file.
+///
+/// # Errors
+/// As [`cells`].
+pub(super) fn import(
+    source: &Source,
+    format: &'static str,
+    measured_at: Option<String>,
+    target: Target,
+    passes: Vec<Pass>,
+    mut findings: Vec<Finding>,
+) -> Result<Import, ImportError> {
+    let cells = cells(passes).map_err(|what| source.malformed(format, what.to_string()))?;
+    findings.extend(cells.findings);
+    let imported = Imported { measured_at, passes: cells.stated, ..source.imported(format) };
+    let summary = source::summary(imported, target, cells.cells, findings);
+    Ok(Import { summary, records: cells.records })
 }
 
 /// Groups passes with equal input and output lengths into cells. The stated figures and the records of each pass are in
@@ -103,7 +123,7 @@ pub(super) struct Cells {
 ///
 /// # Errors
 /// If the requests span more than [`MOST_SPAN_S`] seconds.
-pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
+fn cells(passes: Vec<Pass>) -> Result<Cells, LongSpan> {
     let findings = passes.iter().flat_map(check::findings).collect();
     let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
     for pass in passes {

@@ -8,10 +8,10 @@ use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
+use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 
 pub(crate) const FORMAT: &str = "SGLang bench_serving";
 
@@ -69,7 +69,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     if let Some(model) = document.words("server_info.model_path") {
         target.model = super::document::without_folders(model);
     }
-    let mut imported = source.imported(FORMAT);
     let mut findings = vec![definitions(
         "TTFT and E2E of the file start when the client picks a request, before the client \
             connects; ours start when the request is sent. The file's E2E ends at the last line of \
@@ -81,8 +80,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
     findings.extend(counts(&document, pass.output_tokens));
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
     if document.list("ttfts").is_some() {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
@@ -90,8 +87,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
                 imported: only TTFT is taken from the lists",
         ));
     }
-    imported.passes = cells.stated;
-    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
+    import(source, FORMAT, None, target, vec![pass], findings)
 }
 
 /// The TTFT of the completed requests, or its statistics if the file does not list them.

@@ -13,9 +13,9 @@ use inferometer_model::{
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, cells, definitions, load, unknown_arrivals};
+use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 use crate::simulation;
 use requests::{STARTS, requests};
 
@@ -78,8 +78,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         target.facts.others.insert("backend".to_owned(), backend.to_owned());
     }
     simulation::read(document.words("label"), &mut target);
-    let mut imported = source.imported(FORMAT);
-    imported.measured_at = document.words("date").map(str::to_owned);
+    let measured_at = document.words("date").map(str::to_owned);
     let mut findings = findings(&document, has_requests, has_instants);
     findings.extend(other_load(&document, &pass));
     if pass.plan.rate().is_some() && !has_instants && matches!(arrivals.0, Arrivals::Vllm { .. }) {
@@ -90,10 +89,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ));
     }
     findings.extend(listed(&pass));
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
-    Ok(Import { summary: summary(imported, target, cells.cells, findings), records: cells.records })
+    import(source, FORMAT, measured_at, target, vec![pass], findings)
 }
 
 /// Returns the finding that the lists do not have the stated number of completed requests.

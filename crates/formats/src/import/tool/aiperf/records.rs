@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{common, failure_text, in_ms};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source, summary};
+use crate::import::source::{Import, Source};
 use crate::import::tool::document::{Document, target};
-use crate::import::tool::pass::{Pass, cells, counts, definitions};
+use crate::import::tool::pass::{Pass, counts, definitions, import};
 use crate::import::tool::request::ToolRequest;
 
 pub(in crate::import::tool) const FORMAT: &str = "AIPerf records";
@@ -58,16 +58,11 @@ pub(in crate::import::tool) fn runs(
     findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
     let pass = pass(source, requests);
     findings.extend(counts(Some(pass.output_tokens as f64), usage));
-    let mut imported = source.imported(FORMAT);
-    imported.measured_at = i64::try_from(origin_ns)
+    let measured_at = i64::try_from(origin_ns)
         .ok()
         .map(|ns| format!("{}, the client's clock", calendar::rfc3339(ns)));
-    let cells = cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what.to_string()))?;
-    findings.extend(cells.findings);
-    imported.passes = cells.stated;
     let target = target("unknown", None, "unknown");
-    let summary = summary(imported, target, cells.cells, findings);
-    Ok(vec![Import { summary, records: cells.records }])
+    Ok(vec![import(source, FORMAT, measured_at, target, vec![pass], findings)?])
 }
 
 fn pass(source: &Source, requests: Vec<ToolRequest>) -> Pass {
