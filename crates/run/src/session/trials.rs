@@ -24,11 +24,14 @@ const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 /// What the trial of a search showed that the time limit ended, and that is not used.
 fn out_of_time(number: u32, trial: &Trial) -> String {
     let Trial { load, requests, planned, completed, missed, .. } = trial;
-    let missed = missed.iter().max().copied().unwrap_or(0);
+    let missed = match missed.iter().max() {
+        None | Some(0) => "none of them certainly missed an objective".to_owned(),
+        Some(missed) => format!("at least {missed} missed an objective"),
+    };
     format!(
         "--max-time ended trial {number} at a load of {load} after {completed} of {planned} requests \
-            ({requests} sent, of which at least {missed} missed an objective): these are too few to \
-            show on which side of the limit this load is, so the trial is discarded"
+            ({requests} sent; {missed}): these are too few to show on which side of the limit this load \
+            is, so the trial is discarded"
     )
 }
 
