@@ -117,6 +117,9 @@ impl Body {
         match &mut self.content {
             Content::Unknown => unreachable!("invariant: a body follows a head"),
             Content::Sse(decoder) => {
+                if decoder.only_line(bytes).is_some_and(|data| decode.again(data, parsed)) {
+                    return;
+                }
                 let result = decoder.push(bytes, &mut |item| sse_item(item, &mut **decode, parsed));
                 if let Err(error) = result {
                     self.give_up(error.to_string());

@@ -270,5 +270,6 @@ impl ParsedResponse {
 
 /// The number of characters of a text.
 fn chars(text: &str) -> u32 {
-    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+    let count = if text.is_ascii() { text.len() } else { text.chars().count() };
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -93,6 +93,16 @@ impl Decoder {
         self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
+    /// The value of the bytes of one read if they are exactly one message with one `data` line; `None` for other bytes,
+    /// and after an incomplete message. The caller must make sure that the value has no line end. Such bytes need no
+    /// call of [`Decoder::push`].
+    pub fn only_line<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let Self { line, has_data, event, comment, after_cr, .. } = self;
+        let is_new = line.is_empty() && !has_data && event.is_empty() && comment.is_empty();
+        let value = bytes.strip_prefix(b"data: ")?.strip_suffix(b"\n\n")?;
+        (is_new && !after_cr).then_some(value)
+    }
+
     /// Decodes the bytes of one read. A message is passed to `sink` without a copy if it has one `data` line,
     /// and if this line and the end of the message are within these bytes.
     ///

@@ -34,6 +34,13 @@ pub(crate) trait Decode: Send {
     /// When the message has no content for the response.
     fn message(&mut self, data: &str, response: &mut ParsedResponse) -> Decoded;
 
+    /// Decodes a message of a stream if it differs from an earlier one only in its text, which nearly every message does.
+    /// Returns whether it did. Otherwise nothing has changed, and [`Decode::message`] must decode it. The bytes are the
+    /// value of one line of the stream, and need not be UTF-8.
+    fn again(&mut self, _data: &[u8], _response: &mut ParsedResponse) -> bool {
+        false
+    }
+
     /// Decodes a whole body that is not streamed. By default the body is one message. A dialect whose body
     /// has several parts overrides this method.
     ///

@@ -86,6 +86,16 @@ struct Learnt {
     tokens: Option<u32>,
 }
 
+impl Learnt {
+    /// Adds the output of a chunk with this text.
+    fn output(self, text: &str, parsed: &mut ParsedResponse) {
+        match self.is_reasoning {
+            true => parsed.reasoning(text, self.tokens),
+            false => parsed.text(text, self.tokens),
+        }
+    }
+}
+
 impl OpenAi {
     pub(super) fn new(api: Api) -> Self {
         Self {
@@ -214,15 +224,8 @@ impl OpenAi {
 
 impl Decode for OpenAi {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
-        if !parsed.done
-            && let Some(text) = self.template.text(data)
-        {
-            let Learnt { is_reasoning, tokens } = self.learnt;
-            if is_reasoning {
-                parsed.reasoning(text, tokens);
-            } else {
-                parsed.text(text, tokens);
-            }
+        if let Some(text) = self.template.text(data.as_bytes()).filter(|_| !parsed.done) {
+            self.learnt.output(text, parsed);
             return Ok(());
         }
         let chunk: Chunk<'_> = parse(data)?;
@@ -244,6 +247,13 @@ impl Decode for OpenAi {
             self.usage(usage, parsed);
         }
         if known { Ok(()) } else { Err(Undecoded::NoOutput) }
+    }
+
+    fn again(&mut self, data: &[u8], parsed: &mut ParsedResponse) -> bool {
+        let Some(text) = self.template.text(data).filter(|_| !parsed.done) else { return false };
+        parsed.begin_message();
+        self.learnt.output(text, parsed);
+        true
     }
 
     fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {

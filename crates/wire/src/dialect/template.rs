@@ -4,6 +4,8 @@
 //! message has the same bytes around a string without escapes, only this string differs, so the message has
 //! the same meaning. Every other message goes to the parser.
 
+use memchr::memchr2;
+
 /// The bytes around the text in a stream's messages.
 #[derive(Debug, Default)]
 pub(super) struct Template {
@@ -15,7 +17,7 @@ pub(super) struct Template {
 
 impl Template {
     /// Sets the template from a parsed message and its text. The template becomes empty if the text is not a
-    /// slice of the message, because the parser had to unescape it.
+    /// slice of the message, because the parser had to unescape it, or if the message is not one line.
     pub fn learn(&mut self, message: &str, text: &str) {
         self.before = 0;
         let offset = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
@@ -23,7 +25,8 @@ impl Template {
             return;
         };
         let bytes = message.as_bytes();
-        if offset == 0 || bytes[offset - 1] != b'"' || bytes[end] != b'"' {
+        let is_line = memchr2(b'\n', b'\r', bytes).is_none();
+        if offset == 0 || bytes[offset - 1] != b'"' || bytes[end] != b'"' || !is_line {
             return;
         }
         self.around.clear();
@@ -34,21 +37,20 @@ impl Template {
 
     /// The text of a message that differs from the template only in its text; `None` for other messages. Also
     /// `None` for an empty text: only the parser's caller can decide whether an empty text is a token.
-    pub fn text<'a>(&self, message: &'a str) -> Option<&'a str> {
+    pub fn text<'a>(&self, message: &'a [u8]) -> Option<&'a str> {
         if self.before == 0 || message.len() <= self.around.len() {
             return None;
         }
-        let bytes = message.as_bytes();
         let (before, after) = self.around.split_at(self.before);
-        let end = bytes.len() - after.len();
-        if &bytes[end..] != after || &bytes[..self.before] != before {
+        let end = message.len() - after.len();
+        if &message[end..] != after || &message[..self.before] != before {
             return None;
         }
         // The first part ends with a quote and the second part begins with one, so neither cut divides a
         // character.
-        let text = message.get(self.before..end)?;
-        let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        text.bytes().all(plain).then_some(text)
+        let text = &message[self.before..end];
+        let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
+        if text.iter().all(is_plain) { simdutf8::basic::from_utf8(text).ok() } else { None }
     }
 }
 
@@ -66,8 +68,8 @@ mod tests {
     #[test]
     fn a_message_that_differs_from_the_template_only_in_its_text_yields_the_text() {
         let template = learnt(r#"{"t":"abc","n":1}"#, "abc");
-        assert_eq!(template.text(r#"{"t":"d","n":1}"#), Some("d"));
-        assert_eq!(template.text(r#"{"t":" héllo 👋","n":1}"#), Some(" héllo 👋"));
+        assert_eq!(template.text(br#"{"t":"d","n":1}"#), Some("d"));
+        assert_eq!(template.text(r#"{"t":" héllo 👋","n":1}"#.as_bytes()), Some(" héllo 👋"));
     }
 
     #[test]
@@ -86,7 +88,7 @@ mod tests {
             r#""n":1}"#,
             "",
         ] {
-            assert_eq!(template.text(message), None, "{message}");
+            assert_eq!(template.text(message.as_bytes()), None, "{message}");
         }
     }
 
@@ -94,6 +96,14 @@ mod tests {
     fn a_text_that_is_not_a_slice_of_the_message_clears_the_template() {
         let mut template = learnt(r#"{"t":"abc"}"#, "abc");
         template.learn(r#"{"t":"a\nb"}"#, "a\nb");
-        assert_eq!(template.text(r#"{"t":"abc"}"#), None);
+        assert_eq!(template.text(br#"{"t":"abc"}"#), None);
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf_8_and_a_template_of_several_lines_are_left_to_the_parser() {
+        let template = learnt(r#"{"t":"abc"}"#, "abc");
+        assert_eq!(template.text(b"{\"t\":\"a\xff\"}"), None);
+        let lines = learnt("{\"t\":\"abc\",\n\"n\":1}", "abc");
+        assert_eq!(lines.text(b"{\"t\":\"d\",\n\"n\":1}"), None);
     }
 }

@@ -73,15 +73,23 @@ impl Chunked {
                     self.state = if left == 0 { State::DataCr } else { State::Data { left } };
                     used
                 }
-                // Nearly always the framing is complete within one read. The next two arms handle it as a
-                // whole, which is faster than one state change for each byte.
+                // Nearly always a chunk is complete within one read. The next two arms handle framing as a whole,
+                // which is faster than one state change for each byte.
                 State::DataCr if rest.starts_with(b"\r\n") => {
                     self.state = State::SIZE;
                     2
                 }
                 State::SIZE if let Some((size, used)) = whole_size_line(rest) => {
-                    self.state = State::Data { left: size };
-                    used
+                    match whole_chunk(&rest[used..], size) {
+                        Some(chunk) => {
+                            data(chunk);
+                            used + chunk.len() + 2
+                        }
+                        None => {
+                            self.state = State::Data { left: size };
+                            used
+                        }
+                    }
                 }
                 _ => {
                     self.state = self.framing(rest[0])?;
@@ -158,4 +166,10 @@ fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
         digits += 1;
     }
     (size > 0 && bytes[digits..].starts_with(b"\r\n")).then_some((size, digits + 2))
+}
+
+/// The data of a chunk of this size at the beginning of `bytes`; `None` if the line end that must follow is not there.
+fn whole_chunk(bytes: &[u8], size: u64) -> Option<&[u8]> {
+    let (chunk, rest) = bytes.split_at_checked(usize::try_from(size).ok()?)?;
+    rest.starts_with(b"\r\n").then_some(chunk)
 }
