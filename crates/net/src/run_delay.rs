@@ -37,7 +37,7 @@ impl RunDelay {
     pub fn since_last(&mut self) -> Option<Account> {
         let mut buffer = [0; 96];
         let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
-        let (now_ns, turns) = parse(std::str::from_utf8(&buffer[..count]).ok()?)?;
+        let (now_ns, turns) = parse(&buffer[..count])?;
         let waited = Duration::from_nanos(now_ns.saturating_sub(self.last_ns));
         let account = Account { waited, turns: turns.saturating_sub(self.last_turns) };
         (self.last_ns, self.last_turns) = (now_ns, turns);
@@ -54,10 +54,24 @@ impl RunDelay {
 }
 
 /// Parses `schedstat`: time on a processor (ns), time waiting for a processor (ns), and how often the thread
-/// received a processor. Returns the second and the third number.
-fn parse(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text.split_whitespace().skip(1).map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+/// received a processor. Returns the second and the third number. This runs twice for each long wait, so it reads the
+/// digits itself.
+fn parse(text: &[u8]) -> Option<(u64, u64)> {
+    let mut numbers = [None; 3];
+    let mut at = 0;
+    for &byte in text {
+        let number: &mut Option<u64> = numbers.get_mut(at)?;
+        match byte {
+            b'0'..=b'9' => {
+                let digits = number.unwrap_or(0).checked_mul(10)?;
+                *number = Some(digits.checked_add(u64::from(byte - b'0'))?);
+            }
+            b' ' => at += 1,
+            b'\n' => break,
+            _ => return None,
+        }
+    }
+    numbers[1].zip(numbers[2])
 }
 
 #[cfg(test)]
@@ -66,16 +80,15 @@ mod tests {
 
     #[test]
     fn the_second_field_of_schedstat_is_the_delay_and_the_third_is_the_number_of_turns() {
-        assert_eq!(parse("5012345 2704161 17\n"), Some((2_704_161, 17)));
-        assert_eq!(parse("5012345"), None);
+        assert_eq!(parse(b"5012345 2704161 17\n"), Some((2_704_161, 17)));
+        for other in ["5012345", "5012345  17\n", "5012345 x 17\n", ""] {
+            assert_eq!(parse(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]
     fn the_run_delay_agrees_with_the_kernel_account_of_this_thread() {
-        let of_the_kernel = || {
-            let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-            parse(&text)
-        };
+        let of_the_kernel = || parse(&std::fs::read("/proc/thread-self/schedstat").ok()?);
         let Some((before_ns, _)) = of_the_kernel() else {
             assert_eq!(RunDelay::of_this_thread().since_last(), None, "there is no account");
             return;
