@@ -78,6 +78,11 @@ impl Batch {
     }
 
     fn push_reads(&mut self, record: &Record, chain: &mut Chain) {
+        if self.reads.capacity() == 0 {
+            // The memory of a full batch, so that no row is copied when it grows.
+            self.reads.reserve(FULL_ROWS);
+            self.events.reserve(FULL_ROWS);
+        }
         for read in &record.reads {
             let arrival = chain.put(read.arrival());
             let lateness = read.kernel.map_or(0, |kernel| Chain(ticks(kernel)).put(read.user) + 1);
