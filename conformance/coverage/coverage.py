@@ -111,7 +111,7 @@ def predict(given, flags, read):
     """Makes a prediction. Returns the result of `read`, which gets the summary and the path of the store."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="coverage-"))
     try:
-        command = [given.binary.resolve(), "predict", "--json", "--quiet",
+        command = [given.binary.resolve(), "predict", "--json", "--quiet", "--plots", "none",
                    "--store", folder / "s.db", "--out", folder / "o", *flags]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=folder)
         if done.returncode:
