@@ -1,7 +1,7 @@
 //! Collects the values of one metric over requests into a distribution.
 
 use inferometer_model::metrics::Value;
-use inferometer_model::stats::{Distribution, Pool, Ranked, Sample, Weighted};
+use inferometer_model::stats::{Distribution, Ordered, Pool, Sample, Weighted};
 use inferometer_model::{Definition, Timeline};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
@@ -25,14 +25,20 @@ impl Column {
         }
     }
 
-    /// Adds the values of a request. `at` is the index that `Course::add` returned for the request; `None` if the
-    /// course did not store the request.
-    pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
+    /// Adds the values of a request, and returns the largest; `None` if it has none. `at` is the index that
+    /// `Course::add` returned for the request; `None` if the course did not store the request.
+    pub(crate) fn add(
+        &mut self,
+        metric: &Definition,
+        timeline: &Timeline<'_>,
+        at: Option<u32>,
+    ) -> Option<f64> {
         match (metric.value, self) {
             (Value::Request(value), Self::Requests(sample, places)) => {
-                let Some(value) = value(timeline) else { return };
+                let value = value(timeline)?;
                 sample.extend([value]);
                 places.extend(at);
+                Some(value)
             }
             (Value::Pooled(append), Self::Pooled(pool, parts)) => {
                 let added = pool.add_request(|values| append(timeline, values));
@@ -40,6 +46,7 @@ impl Column {
                     let part = Contribution { at, total: added.total, weight: added.weight };
                     parts.push((part, added.samples as u32));
                 }
+                added.largest
             }
             _ => unreachable!("invariant: a column is of its metric's kind"),
         }
@@ -66,6 +73,15 @@ impl Column {
     /// Computes the distribution, with confidence intervals if the pass has a layout that allows them. `None` if
     /// there is no value.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
+        self.finish_and(layout, |_| ()).map(|(found, ())| found)
+    }
+
+    /// Like [`Self::finish`], with what `more` makes of the values in their order.
+    pub(crate) fn finish_and<T>(
+        self,
+        layout: Option<&Layout>,
+        more: impl FnOnce(&Ordered<'_>) -> T,
+    ) -> Option<(Distribution, T)> {
         match self {
             Self::Requests(mut sample, places) => {
                 let parts = layout.and_then(|_| of_requests(&sample, &places));
@@ -88,27 +104,26 @@ impl Column {
                     };
                     add_intervals(&mut found, layout, parts, below, between);
                 }
-                Some(found)
+                Some((found, more(&sample.ordered())))
             }
-            Self::Pooled(mut pool, parts) => {
-                let in_order = layout.and_then(|_| pool.samples()).map(<[Weighted]>::to_vec);
-                let mut found = pool.distribution()?;
+            Self::Pooled(pool, parts) => {
+                let ordered = pool.ordered();
+                let mut found = pool.distribution_of(&ordered)?;
                 if let (Some(layout), false) = (layout, parts.is_empty()) {
                     let found_exact = found.exact;
                     let counts: Vec<usize> = parts.iter().map(|part| part.1 as usize).collect();
                     let parts = parts.into_iter().map(|part| part.0).collect();
-                    let ranked = Ranked::new(pool.samples().unwrap_or_default());
-                    let below = |value: f64| match &in_order {
+                    let below = |value: f64| match pool.samples() {
                         Some(samples) => weights_below(samples, &counts, value),
                         None => Vec::new(),
                     };
                     let between = |[low, high]: [f64; 2], largest: f64| {
                         let within = low > 0.0 && high < largest && found_exact;
-                        within.then(|| [low, high].map(|share| ranked.percentile(share)))
+                        within.then(|| [low, high].map(|share| ordered.percentile(share)))
                     };
                     add_intervals(&mut found, layout, parts, below, between);
                 }
-                Some(found)
+                Some((found, more(&ordered)))
             }
         }
     }

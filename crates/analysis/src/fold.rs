@@ -4,6 +4,7 @@
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
+use crate::drawn::Drawn;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, RateIntervals};
@@ -213,6 +214,10 @@ impl PassFold {
         let input_tokens = timeline.record.input_tokens();
         self.data.completed += 1;
         self.data.tokens.add(&timeline.events);
+        // An answer without any event: its tokens are known to have come by its finish reason.
+        if let (true, Some((end, _))) = (timeline.events.is_empty(), timeline.hidden.end) {
+            self.data.tokens.add_at(end, f64::from(timeline.output_tokens));
+        }
         // If the tokens of a prompt or of an output were not counted, a finding says so: see `crate::inspect`.
         self.data.output_tokens += u64::from(timeline.output_tokens);
         self.longer_than_asked +=
@@ -225,7 +230,16 @@ impl PassFold {
     }
 
     /// Computes the summary of the records so far.
-    pub fn finish(mut self) -> PassSummary {
+    pub fn finish(self) -> PassSummary {
+        self.finish_with(false).0
+    }
+
+    /// Computes the summary of the records so far, and what charts show beside it.
+    pub fn finish_drawn(self) -> (PassSummary, Drawn) {
+        self.finish_with(true)
+    }
+
+    fn finish_with(mut self, is_drawn: bool) -> (PassSummary, Drawn) {
         let ranges = self.latencies.take_ranges();
         let layout = self.course.layout(&self.holds);
         let intervals = Intervals::of_layout(&layout);
@@ -242,16 +256,17 @@ impl PassFold {
         let serving_run = self.serving_run.map(|fold| fold.finish());
         // If times between tokens are unknown, it is also unknown which requests met an objective on these times.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
-        let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
+        let lacks_gaps = !self.latencies.has_gaps();
+        let is_judged = !lacks_gaps || !self.objectives.iter().any(of_gaps);
         let met = self.data.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.data, &self.observed);
         let first_send = self.data.in_flight.first_send();
-        let latencies = self.latencies.finish(layout);
+        let (latencies, drawn) = self.latencies.finish(layout, is_drawn);
         let (servers, ranks) = self.parts.finish(&self.servers, &latencies, layout);
         let sources = sources(&self.data, &self.observed);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
-        PassSummary {
+        let summary = PassSummary {
             kind: self.kind,
             load: self.load,
             repeat: self.repeat,
@@ -296,7 +311,9 @@ impl PassFold {
             server,
             hardware,
             instrument,
-        }
+        };
+        let PassData { in_flight, tokens, .. } = self.data;
+        (summary, Drawn { in_flight, tokens, lacks_gaps, latencies: drawn })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::{ErrorMargin, Widths, registry};
+use inferometer_model::metrics::{ErrorMargin, registry};
 use inferometer_model::record::Read;
 use inferometer_model::stats::{Distribution, Pool, VALUES_KEPT, Weighted};
 use inferometer_model::{Definition, Nanos, Process, Timeline};
@@ -71,8 +71,6 @@ pub(crate) struct InstrumentFold {
     coalesced: u64,
     /// When the last request ended: the measured time and the earliest possible one.
     last_end: Option<(Nanos, Nanos)>,
-    /// The arrival widths of the current record. The memory is reused.
-    widths: Widths,
     /// The bounds of the current request. The memory is reused.
     bounds: Vec<ErrorMargin>,
 }
@@ -91,7 +89,6 @@ impl Default for InstrumentFold {
                 .collect(),
             coalesced: 0,
             last_end: None,
-            widths: Widths::default(),
             bounds: Vec::new(),
         }
     }
@@ -107,24 +104,19 @@ impl InstrumentFold {
         let lateness = record.reads.iter().filter_map(late_us);
         let lateness = lateness.map(|value| Weighted { value, weight: 1.0 });
         self.lateness_us.add_request(|pool| pool.extend(lateness));
-        self.widths.read(record);
         if let Some((_, ended)) = record.send_start.zip(record.ended) {
-            let earliest = ended - Duration::from_secs_f64(self.widths.end / 1e3);
+            let earliest = ended - Duration::from_secs_f64(timeline.end_width_ms / 1e3);
             let (last, at_the_earliest) = self.last_end.unwrap_or_default();
             self.last_end = Some((last.max(ended), at_the_earliest.max(earliest)));
         }
-        if !timeline.record.streamed {
+        if !record.streamed {
             return;
         }
-        let mut read_before = None;
-        for event in record.token_events() {
-            self.coalesced += u64::from(read_before == Some(event.read));
-            read_before = Some(event.read);
-        }
-        let widths = self.widths.events.iter();
-        let widths = widths.map(|&ms| Weighted { value: ms * 1e3, weight: 1.0 });
+        self.coalesced += (timeline.bundles.events - timeline.bundles.reads) as u64;
+        let widths = timeline.events.iter();
+        let widths = widths.map(|event| Weighted { value: event.width_ms * 1e3, weight: 1.0 });
         self.widths_us.add_request(|pool| append(widths, pool));
-        if record.outcome.is_complete() && !self.widths.events.is_empty() {
+        if record.outcome.is_complete() && !timeline.events.is_empty() {
             self.add_bounds(timeline);
         }
     }
@@ -133,7 +125,7 @@ impl InstrumentFold {
         for (metric, column) in &mut self.bounds_us {
             let Some(bound) = metric.bound else { continue };
             self.bounds.clear();
-            (bound.of)(timeline, &self.widths, &mut self.bounds);
+            (bound.of)(timeline, &mut self.bounds);
             let bounds = self.bounds.iter();
             let bounds = bounds.map(|of| Weighted { value: of.larger() * 1e3, weight: of.weight });
             match column {
@@ -184,13 +176,13 @@ fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
 mod tests {
     use super::*;
     use inferometer_model::fixture::{LATENESS_MS, stream};
-    use inferometer_model::metrics::{arrival_widths, e2e, itl, tpot, ttft};
+    use inferometer_model::metrics::{e2e, itl, tpot, ttft};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
     use inferometer_model::record::Record;
 
     fn widths_ms(record: &Record) -> Vec<f64> {
-        arrival_widths(record).map(|width| width.as_secs_f64() * 1e3).collect()
+        Timeline::new(record).events.iter().map(|event| event.width_ms).collect()
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod class;
 mod column;
 pub mod distributions;
+pub mod drawn;
 pub mod growth;
 pub mod instrument;
 pub mod interval;
@@ -19,6 +20,7 @@ pub mod ranking;
 pub mod serving_run;
 mod startup;
 mod stay;
+mod tail;
 
 pub mod part;
 pub mod parts;

@@ -90,7 +90,7 @@ impl PartFold {
         self.completed.sort_unstable();
         let requests_per_s_ci = layout.and_then(|layout| self.requests_per_s_ci(layout));
         let ranges = self.latencies.take_ranges();
-        let latencies = self.latencies.finish(layout);
+        let (latencies, _) = self.latencies.finish(layout, false);
         PartFigures {
             planned: self.outcomes.total(),
             outcomes: self.outcomes,

@@ -1,7 +1,7 @@
 //! Computes the ranges of figures from the widths of arrival intervals. Each value of a request lies between two ends.
 //! So each statistic lies between the statistic of the lower ends and the statistic of the upper ends.
 
-use inferometer_model::metrics::{CoveredRequests, ErrorMargin, Widths};
+use inferometer_model::metrics::{CoveredRequests, ErrorMargin};
 use inferometer_model::stats::{Distribution, RELATIVE_ERROR, Weighted};
 use inferometer_model::{Definition, Statistic, Timeline};
 
@@ -14,8 +14,7 @@ use crate::range::{Range, Ranges, trusted_share};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeFold {
     ends: Vec<Ends>,
-    /// The arrival widths of the current request. The memory is reused.
-    widths: Widths,
+    /// The margins and the values of the current request. The memory is reused.
     margins: Vec<ErrorMargin>,
     values: Vec<Weighted>,
 }
@@ -34,8 +33,7 @@ impl RangeFold {
         timeline: &Timeline<'_>,
         columns: &[(&'static Definition, Column)],
     ) {
-        self.widths.read(timeline.record);
-        if self.ends.is_empty() && self.widths.are_none() {
+        if self.ends.is_empty() && timeline.is_exact() {
             return;
         }
         let is_complete = timeline.record.outcome.is_complete();
@@ -45,7 +43,7 @@ impl RangeFold {
                 continue;
             }
             self.margins.clear();
-            (bound.of)(timeline, &self.widths, &mut self.margins);
+            (bound.of)(timeline, &mut self.margins);
             let known = self.ends.iter().position(|ends| ends.metric == *metric);
             let at = match known {
                 Some(at) => at,

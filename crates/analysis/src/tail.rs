@@ -6,7 +6,7 @@ const NAMED: usize = 8;
 /// The requests with the largest values so far, as pairs of index and value. The largest value comes
 /// first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tail(Vec<(u32, f64)>);
+pub(crate) struct Tail(Vec<(u32, f64)>);
 
 impl Tail {
     /// Adds the value of a request. A value that is absent or not finite is ignored. Among equal values, the

@@ -6,7 +6,7 @@ use inferometer_model::fixture::{ms, steady, stream};
 use inferometer_model::metrics::{
     e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
-use inferometer_model::record::EventKind::Text;
+use inferometer_model::record::EventKind::{Finish, Text};
 use inferometer_model::{Bound, Outcome};
 
 const SATURATED: PassPlan = PassPlan::saturated(3);
@@ -361,4 +361,19 @@ fn unsent_requests_count_the_same_if_added_together_or_one_by_one() {
     let together = together.finish();
     assert_eq!((together.planned, together.outcomes.skipped), (53, 50));
     assert_eq!(together, one_by_one.finish());
+}
+
+#[test]
+fn tokens_of_answers_without_an_event_count_in_the_steady_state_at_their_finish_reason() {
+    let silent = |sent_ms: f64| {
+        let mut record = stream(sent_ms, &[(sent_ms + 100.0, Finish, None)]);
+        record.usage.completion = Some(10);
+        record
+    };
+    // Two requests are in flight for 200 ms. One of them has nine tokens with events, the other ten without.
+    let records = [0.0, 100.0].map(|at| [steady(at, 20.0, 10.0, 9), silent(at)]).concat();
+    let got = fold(&PassPlan::closed(2, Bound::requests(4)), true, &records);
+    let steady = got.steady_state.expect("two in flight");
+    assert_eq!(round(steady.output_tokens_per_s), 38.0 / 0.2);
+    assert_eq!(round(steady.requests_per_s), 4.0 / 0.2);
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::{Bundles, Gaps};
+use inferometer_model::metrics::Gaps;
 use inferometer_model::record::Read;
 use inferometer_model::{Finding, Nanos, Record, Timeline};
 
@@ -52,7 +52,7 @@ pub(super) struct BundledStreams {
 impl BundledStreams {
     pub(super) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
-        let bundles = Bundles::of(record);
+        let bundles = &timeline.bundles;
         self.gaps.add(timeline);
         if !record.streamed || bundles.events < LEAST_PER_READ * bundles.reads {
             return;

@@ -1,7 +1,7 @@
 //! Computes the error of the load generator: compares the arrival times in its records with the send times inside the
 //! events. It does no network I/O.
 
-use inferometer_model::metrics::arrival_widths;
+use inferometer_model::metrics::Timeline;
 use inferometer_model::stats::percentile;
 use inferometer_model::{Nanos, Record};
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,8 @@ impl Errors {
             }
             before = Some((kernel, user, sent));
         }
-        self.widths_us.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e6));
+        let timeline = Timeline::new(record);
+        self.widths_us.extend(timeline.events.iter().map(|event| event.width_ms * 1e3));
         Ok(())
     }
 

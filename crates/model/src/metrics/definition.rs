@@ -3,7 +3,7 @@
 use derive_more::Display;
 use serde::{Serialize, Serializer};
 
-use super::{Origin, PassData, Statistic, Timeline, Widths};
+use super::{Origin, PassData, Statistic, Timeline};
 use crate::Nanos;
 use crate::stats::Weighted;
 
@@ -118,7 +118,7 @@ pub struct ErrorBound {
     /// `ttft_bound_us`. Absent if results do not have these bounds.
     pub key: Option<&'static str>,
     /// Appends one [`ErrorMargin`] for each value of a completed request, in the order of the values.
-    pub of: fn(&Timeline<'_>, &Widths, &mut Vec<ErrorMargin>),
+    pub of: fn(&Timeline<'_>, &mut Vec<ErrorMargin>),
 }
 
 /// How far the true value can be from the measured value, in the unit of the metric.

@@ -2,7 +2,7 @@
 
 use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
-    Value, Widths,
+    Value,
 };
 use crate::Nanos;
 use crate::stats::buckets::REQUEST_S;
@@ -82,14 +82,18 @@ pub(super) fn end_of_stream(timeline: &Timeline<'_>) -> Option<Nanos> {
     timeline.hidden.end.map(|(end, _)| end).or(last)
 }
 
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    margins.extend(width_of_last(timeline, widths).map(ErrorMargin::below));
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(width_of_last(timeline).map(ErrorMargin::below));
 }
 
 /// By how much E2E may be shorter than measured, in milliseconds.
-pub(crate) fn width_of_last(timeline: &Timeline<'_>, widths: &Widths) -> Option<f64> {
+pub(crate) fn width_of_last(timeline: &Timeline<'_>) -> Option<f64> {
     match timeline.record.streamed {
-        true => timeline.hidden.end.map(|(_, width)| width).or(widths.events.last().copied()),
-        false => timeline.record.ended.map(|_| widths.end),
+        true => timeline
+            .hidden
+            .end
+            .map(|(_, width)| width)
+            .or(timeline.events.last().map(|event| event.width_ms)),
+        false => timeline.record.ended.map(|_| timeline.end_width_ms),
     }
 }

@@ -1,7 +1,7 @@
 //! Output tokens that the server counts, but for which it sends no event: reasoning that it does not show, and tokens
 //! without text at the end of the answer.
 
-use super::arrival_widths::width;
+use super::arrival_widths::width_ms;
 use super::token_event::TokenEvent;
 use crate::{EventKind, Nanos, Record, TokensFrom};
 
@@ -78,7 +78,7 @@ impl HiddenTokens {
             return;
         };
         let finish = record.arrival(&record.events[at]);
-        let end = Some((finish, width(record, at).as_secs_f64() * 1e3));
+        let end = Some((finish, width_ms(record, at)));
         let (Some(first), Some(last)) = (events.first(), events.last()) else {
             self.end = end;
             return;

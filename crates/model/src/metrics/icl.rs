@@ -1,6 +1,6 @@
 //! ICL: inter-chunk latency, the gaps between the arrivals of token events. Gaps are not divided by tokens.
 
-use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Timeline, Value, Widths};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Timeline, TokenEvent, Value};
 use crate::stats::Weighted;
 
 /// ICL: one value for each gap between token events.
@@ -33,8 +33,11 @@ pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
 
 /// If the later event arrived before its stamp, the true gap is smaller than measured. If the earlier event arrived
 /// before its stamp, the true gap is larger.
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    let of = |pair: &[f64]| ErrorMargin { below: pair[1], above: pair[0], weight: 1.0 };
-    let known = widths.events.get(..timeline.with_known_gaps().len()).unwrap_or_default();
-    margins.extend(known.windows(2).map(of));
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    let of = |pair: &[TokenEvent]| ErrorMargin {
+        below: pair[1].width_ms,
+        above: pair[0].width_ms,
+        weight: 1.0,
+    };
+    margins.extend(timeline.with_known_gaps().windows(2).map(of));
 }

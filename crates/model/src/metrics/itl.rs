@@ -1,9 +1,7 @@
 //! ITL: inter-token latency. The gap before an event is divided by the tokens of the event, so that bundled
 //! chunks and speculative decoding are counted correctly.
 
-use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Statistic, Timeline, Value, Widths,
-};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Statistic, Timeline, Value};
 use crate::stats::Weighted;
 use crate::stats::buckets::FURTHER_TOKEN_S;
 
@@ -50,12 +48,12 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
 
 /// If the later event arrived before its stamp, the true gap is smaller than measured. If the earlier event arrived
 /// before its stamp, the true gap is larger.
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    let Some((&first, later)) = widths.events.split_first() else { return };
-    let mut before = first;
-    let later = timeline.with_known_gaps().iter().skip(1).zip(later);
-    for (event, &width) in later.filter(|(event, _)| event.tokens > 0.0) {
-        let above = std::mem::replace(&mut before, width) / event.tokens;
-        margins.push(ErrorMargin { below: width / event.tokens, above, weight: event.tokens });
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    let Some((first, later)) = timeline.with_known_gaps().split_first() else { return };
+    let mut before = first.width_ms;
+    for event in later.iter().filter(|event| event.tokens > 0.0) {
+        let (below, above) = (event.width_ms, std::mem::replace(&mut before, event.width_ms));
+        let [below, above] = [below, above].map(|width_ms| width_ms / event.tokens);
+        margins.push(ErrorMargin { below, above, weight: event.tokens });
     }
 }

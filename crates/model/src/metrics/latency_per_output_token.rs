@@ -1,8 +1,6 @@
 //! Latency per output token, as the published tables print it. The time of the prompt is included.
 
-use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, Widths, e2e,
-};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, e2e};
 
 /// Latency per output token: E2E divided by the output tokens.
 pub static DEFINITION: Definition = Definition {
@@ -33,7 +31,7 @@ fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (timeline.output_tokens > 0).then(|| f64::from(timeline.output_tokens))
 }
 
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    let width = e2e::width_of_last(timeline).zip(tokens(timeline));
     margins.extend(width.map(|(width, tokens)| ErrorMargin::below(width / tokens)));
 }

@@ -1,8 +1,6 @@
 //! Latency per token, as the published tables print it: prompt tokens and output tokens count the same.
 
-use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, Widths, e2e,
-};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Timeline, Unit, Value, e2e};
 
 /// Latency per token: E2E divided by the tokens of prompt and output.
 pub static DEFINITION: Definition = Definition {
@@ -37,7 +35,7 @@ fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    let width = e2e::width_of_last(timeline).zip(tokens(timeline));
     margins.extend(width.map(|(width, tokens)| ErrorMargin::below(width / tokens)));
 }

@@ -2,7 +2,7 @@
 //! Figures of reports do not come from these histograms: the crate `analysis` computes exact figures.
 
 use crate::metrics::definition::{CoveredRequests, Live};
-use crate::metrics::{arrival_widths, registry};
+use crate::metrics::registry;
 use crate::stats::Weighted;
 use crate::stats::buckets::{Buckets, INSTRUMENT_S};
 use crate::{Definition, Timeline};
@@ -48,10 +48,8 @@ impl LiveHistograms {
             let late = read.kernel.map(|kernel| read.user.seconds_after(kernel));
             late.into_iter().for_each(|seconds| self.receive_lateness.add(seconds, 1.0));
         }
-        if timeline.record.streamed {
-            for width in arrival_widths(timeline.record) {
-                self.arrival_width.add(width.as_secs_f64(), 1.0);
-            }
+        for event in &timeline.events {
+            self.arrival_width.add(event.width_ms / 1e3, 1.0);
         }
     }
 

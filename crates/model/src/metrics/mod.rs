@@ -32,6 +32,7 @@ pub mod concurrency;
 pub mod duration;
 pub mod e2e;
 pub mod failures;
+mod gaps;
 pub mod goodput;
 pub mod icl;
 pub mod itl;
@@ -74,12 +75,12 @@ static DEFINITIONS: &[&Definition] = &[
     &duration::DEFINITION,
 ];
 
-pub use arrival_widths::{Widths, arrival_widths};
-pub use bundles::{Bundles, Gaps};
+pub use bundles::Bundles;
 pub use definition::{
     CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests,
     Pending, Unit, Value,
 };
+pub use gaps::Gaps;
 pub use hidden::HiddenTokens;
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;

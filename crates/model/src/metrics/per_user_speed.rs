@@ -2,7 +2,7 @@
 
 use super::{
     Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Unit,
-    Value, Widths, e2e,
+    Value, e2e,
 };
 
 /// Per-user speed: output tokens divided by E2E.
@@ -38,9 +38,9 @@ pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
 const TICK_MS: f64 = 1e-4;
 
 /// If the last event arrived before its stamp, the true speed is higher than measured.
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
     let Some(speed) = tokens_per_s(timeline) else { return };
-    let ends = e2e::from_sent(timeline).zip(e2e::width_of_last(timeline, widths));
+    let ends = e2e::from_sent(timeline).zip(e2e::width_of_last(timeline));
     let above = ends.map_or(0.0, |(measured, width)| {
         speed * measured / (measured - width).max(TICK_MS.min(measured)) - speed
     });

@@ -1,7 +1,7 @@
 //! The figures of one request by which objectives are judged. Statistics over several requests are computed elsewhere.
 
-use crate::metrics::bundles::Gaps;
 use crate::metrics::definition::{OnRequests, Pending};
+use crate::metrics::gaps::Gaps;
 use crate::metrics::registry;
 use crate::metrics::slo::JudgedMetric;
 use crate::{Definition, Nanos, Outcome, Timeline};

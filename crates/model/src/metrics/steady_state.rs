@@ -85,12 +85,13 @@ fn compute(window: &PassData) -> Option<SteadyState> {
     if duration_s <= 0.0 || at_plateau_s < SHARE_AT_PLATEAU * duration_s || !window.streamed {
         return None;
     }
-    let tokens = |from: Nanos, until: Nanos| window.tokens.between(from, until);
-    let rate = |from: Nanos, until: Nanos| {
-        let seconds = until.seconds_after(from);
-        (seconds >= SHORTEST_S).then(|| tokens(from, until) / seconds)
+    let instants = [first, start, end, last];
+    let tokens = window.tokens.between_each(&instants);
+    let rate = |part: usize| {
+        let seconds = instants[part + 1].seconds_after(instants[part]);
+        (seconds >= SHORTEST_S).then(|| tokens[part] / seconds)
     };
-    let output_tokens_per_s = tokens(start, end) / duration_s;
+    let output_tokens_per_s = tokens[1] / duration_s;
     let counted = window.completed - window.uncounted;
     if window.output_tokens == 0 || counted == 0 {
         return None;
@@ -103,8 +104,8 @@ fn compute(window: &PassData) -> Option<SteadyState> {
         drain_s: last.seconds_after(end),
         requests_per_s: output_tokens_per_s / mean_output,
         output_tokens_per_s,
-        startup_output_tokens_per_s: rate(first, start),
-        drain_output_tokens_per_s: rate(end, last),
+        startup_output_tokens_per_s: rate(0),
+        drain_output_tokens_per_s: rate(2),
         mean_concurrency: in_flight_s / duration_s,
     })
 }

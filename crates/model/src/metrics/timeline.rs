@@ -2,7 +2,8 @@
 //!
 //! All metrics of single requests use this form, so that they count the tokens of an event in the same way.
 
-use super::{HiddenTokens, Origin, TokenEvent};
+use super::arrival_widths::{end_width_ms, width_ms};
+use super::{Bundles, HiddenTokens, Origin, TokenEvent};
 use crate::{Nanos, Record, TokensFrom};
 
 /// One record with its token events.
@@ -21,6 +22,10 @@ pub struct Timeline<'a> {
     pub counted: (u32, TokensFrom),
     /// The tokens without an event. Those before the first visible event count as tokens of the first token event.
     pub hidden: HiddenTokens,
+    /// How the token events are distributed over reads.
+    pub bundles: Bundles,
+    /// How much earlier than measured the request may have ended, in milliseconds.
+    pub end_width_ms: f64,
 }
 
 impl<'a> Timeline<'a> {
@@ -31,11 +36,25 @@ impl<'a> Timeline<'a> {
         let (counted, from) = record.output_tokens();
         let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
         let output_tokens = tokens_from.map_or(0, |_| counted);
-        let (events, hidden) = match streamed {
-            true => token_events(record, (counted, from)),
-            false => (Vec::new(), HiddenTokens::default()),
+        let mut timeline = Self {
+            record,
+            events: Vec::new(),
+            output_tokens,
+            tokens_from,
+            counted: (counted, from),
+            hidden: HiddenTokens::default(),
+            bundles: Bundles::default(),
+            end_width_ms: end_width_ms(record),
         };
-        Self { record, events, output_tokens, tokens_from, counted: (counted, from), hidden }
+        if streamed {
+            timeline.read_events();
+        }
+        timeline
+    }
+
+    /// Whether every arrival time of the request is exact.
+    pub fn is_exact(&self) -> bool {
+        self.end_width_ms == 0.0 && self.events.iter().all(|event| event.width_ms == 0.0)
     }
 
     /// The instant from which a metric counts; absent if the request was never sent.
@@ -56,30 +75,36 @@ impl<'a> Timeline<'a> {
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
     }
-}
 
-/// The token events with their numbers of tokens. If one event does not state its number, or the sum of the numbers is
-/// an impossible count, the request's tokens are spread evenly over all token events. Tokens that lie before the first
-/// visible event without an event of their own are added to the first token event.
-fn token_events(record: &Record, counted: (u32, TokensFrom)) -> (Vec<TokenEvent>, HiddenTokens) {
-    let mut events = Vec::with_capacity(record.events.len());
-    let mut all_known = true;
-    for event in record.token_events() {
-        all_known &= event.tokens.is_some();
-        events.push(TokenEvent {
-            arrival: record.arrival(event),
-            kind: event.kind,
-            tokens: event.tokens.map_or(0.0, f64::from),
-        });
+    /// Adds the token events with their numbers of tokens. If one event does not state its number, or the sum of the
+    /// numbers is an impossible count, the request's tokens are spread evenly over all token events. Tokens that lie
+    /// before the first visible event without an event of their own are added to the first token event.
+    fn read_events(&mut self) {
+        let record = self.record;
+        self.events.reserve(record.events.len());
+        let mut all_known = true;
+        for (at, event) in record.events.iter().enumerate() {
+            if !event.kind.is_token() {
+                continue;
+            }
+            all_known &= event.tokens.is_some();
+            self.bundles.add(event.read, event.kind.is_visible());
+            self.events.push(TokenEvent {
+                arrival: record.arrival(event),
+                kind: event.kind,
+                tokens: event.tokens.map_or(0.0, f64::from),
+                width_ms: width_ms(record, at),
+            });
+        }
+        let is_known = all_known && record.can_have_tokens_of_events();
+        self.hidden = HiddenTokens::of(record, &self.events, is_known, self.counted);
+        let before = self.hidden.before;
+        if !is_known {
+            let even = f64::from(self.counted.0 - before) / self.events.len() as f64;
+            self.events.iter_mut().for_each(|event| event.tokens = even);
+        }
+        if let Some(first) = self.events.first_mut() {
+            first.tokens += f64::from(before);
+        }
     }
-    let is_known = all_known && record.can_have_tokens_of_events();
-    let hidden = HiddenTokens::of(record, &events, is_known, counted);
-    if !is_known {
-        let even = f64::from(counted.0 - hidden.before) / events.len() as f64;
-        events.iter_mut().for_each(|event| event.tokens = even);
-    }
-    if let Some(first) = events.first_mut() {
-        first.tokens += f64::from(hidden.before);
-    }
-    (events, hidden)
 }

@@ -11,4 +11,6 @@ pub struct TokenEvent {
     pub kind: EventKind,
     /// The number of tokens; a fraction if the request's tokens are spread evenly over its events.
     pub tokens: f64,
+    /// How much earlier than its stamp the event may have arrived, in milliseconds; 0 if the stamp is exact.
+    pub width_ms: f64,
 }

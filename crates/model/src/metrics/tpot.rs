@@ -2,7 +2,7 @@
 
 use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Statistic, Timeline, Value,
-    Widths, e2e,
+    e2e,
 };
 use crate::stats::buckets::FURTHER_TOKEN_S;
 
@@ -70,9 +70,9 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
 
 /// If the last event arrived before its stamp, the true time is shorter than measured. If the first visible event
 /// arrived before its stamp, the true time is longer.
-fn margin(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
+fn margin(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
-    let last = e2e::width_of_last(timeline, widths).unwrap_or(0.0);
-    let (below, above) = (last / tokens, widths.events[first] / tokens);
+    let last = e2e::width_of_last(timeline).unwrap_or(0.0);
+    let (below, above) = (last / tokens, timeline.events[first].width_ms / tokens);
     margins.push(ErrorMargin { below, above, weight: 1.0 });
 }

@@ -1,8 +1,6 @@
 //! TTFOT: time to first output token, for a model that reasons before it answers.
 
-use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Value, Widths,
-};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Value};
 use crate::EventKind;
 
 /// TTFOT from the send to the first answer text.
@@ -62,6 +60,8 @@ fn first_text(timeline: &Timeline<'_>) -> Option<usize> {
     timeline.events.iter().position(|event| event.kind == EventKind::Text)
 }
 
-fn width_of_first_text(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    margins.extend(first_text(timeline).map(|first| ErrorMargin::below(widths.events[first])));
+fn width_of_first_text(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(
+        first_text(timeline).map(|first| ErrorMargin::below(timeline.events[first].width_ms)),
+    );
 }

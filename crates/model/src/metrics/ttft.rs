@@ -2,7 +2,7 @@
 
 use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
-    Value, Widths,
+    Value,
 };
 use crate::stats::buckets::FIRST_TOKEN_S;
 
@@ -70,6 +70,8 @@ fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     Some(first.arrival.ms_after(timeline.origin(origin)?))
 }
 
-fn width_of_first(timeline: &Timeline<'_>, widths: &Widths, margins: &mut Vec<ErrorMargin>) {
-    margins.extend(timeline.first_visible().map(|first| ErrorMargin::below(widths.events[first])));
+fn width_of_first(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    margins.extend(
+        timeline.first_visible().map(|first| ErrorMargin::below(timeline.events[first].width_ms)),
+    );
 }

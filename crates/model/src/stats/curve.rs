@@ -1,7 +1,7 @@
 //! A distribution in a form that can be plotted: the cumulative distribution at a limited number of ranks, and a
 //! histogram. The number of points does not grow with the number of values.
 
-use super::quantile::Ranked;
+use super::quantile::{Ranked, percentile};
 use super::sketch::Sketch;
 
 /// A distribution in a form that can be plotted.
@@ -47,45 +47,69 @@ pub struct Bin {
 /// the 25th or 50th replaces it.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
-/// The values of a curve, in ascending order.
-pub(super) enum Ordered<'a> {
+/// Values by rank.
+pub(super) enum Of<'a> {
     /// Sorted values with weight 1.
     Plain(&'a [f64]),
-    /// Sorted values with weights.
-    Weighted(Ranked<'a>),
+    /// Values with weights.
+    Weighted(Ranked),
     /// A sketch of the values.
     Sketch(&'a Sketch),
 }
 
+/// The values of a [`super::Sample`] or a [`super::Pool`] by rank.
+pub struct Ordered<'a>(pub(super) Of<'a>);
+
 impl Ordered<'_> {
     fn n(&self) -> u64 {
-        match self {
-            Self::Plain(values) => values.len() as u64,
-            Self::Weighted(ranked) => ranked.total().round() as u64,
-            Self::Sketch(sketch) => sketch.n(),
+        match &self.0 {
+            Of::Plain(values) => values.len() as u64,
+            Of::Weighted(ranked) => ranked.total().round() as u64,
+            Of::Sketch(sketch) => sketch.n(),
         }
     }
 
     /// The value at a rank; ranks start at 1.
     fn ranked(&self, rank: u64) -> f64 {
-        match self {
-            Self::Plain(values) => values[(rank as usize).clamp(1, values.len()) - 1],
-            Self::Weighted(ranked) => ranked.value_at(rank as f64),
-            Self::Sketch(sketch) => sketch.ranked(rank),
+        match &self.0 {
+            Of::Plain(values) => values[(rank as usize).clamp(1, values.len()) - 1],
+            Of::Weighted(ranked) => ranked.value_at(rank as f64),
+            Of::Sketch(sketch) => sketch.ranked(rank),
+        }
+    }
+
+    /// The quantile `q` in [0, 1].
+    ///
+    /// # Panics
+    /// If there are no values.
+    pub fn percentile(&self, q: f64) -> f64 {
+        match &self.0 {
+            Of::Plain(values) => percentile(values, q),
+            Of::Weighted(ranked) => ranked.percentile(q),
+            Of::Sketch(sketch) => sketch.quantile(q),
+        }
+    }
+
+    /// The largest value, exact; `None` without values.
+    pub(super) fn max(&self) -> Option<f64> {
+        match &self.0 {
+            Of::Plain(values) => values.last().copied(),
+            Of::Weighted(ranked) => {
+                let total = ranked.total();
+                (total > 0.0).then(|| ranked.value_at(total))
+            }
+            Of::Sketch(sketch) => sketch.max(),
         }
     }
 
     /// The share of values that are not above `value`.
     fn share_up_to(&self, value: f64) -> f64 {
-        match self {
-            Self::Plain(values) => {
+        match &self.0 {
+            Of::Plain(values) => {
                 values.partition_point(|other| *other <= value) as f64 / values.len() as f64
             }
-            Self::Weighted(ranked) => {
-                let below = ranked.sorted.partition_point(|other| other.value <= value);
-                below.checked_sub(1).map_or(0.0, |at| ranked.sums[at] / ranked.total())
-            }
-            Self::Sketch(sketch) => sketch.share_up_to(value),
+            Of::Weighted(ranked) => ranked.weight_up_to(value) / ranked.total(),
+            Of::Sketch(sketch) => sketch.share_up_to(value),
         }
     }
 
@@ -100,7 +124,7 @@ impl Ordered<'_> {
             .into_iter()
             .map(|rank| CurvePoint { share: rank as f64 / n as f64, value: self.ranked(rank) })
             .collect();
-        let exact = !matches!(self, Self::Sketch(_));
+        let exact = !matches!(self.0, Of::Sketch(_));
         let (bins, growing) = self.bins(n, bins);
         Some(Curve { n, exact, points, bins, growing })
     }
@@ -169,21 +193,21 @@ mod tests {
 
     #[test]
     fn a_curve_of_few_values_has_one_point_per_value() {
-        let curve = sample([3.0, 1.0, 2.0, 2.0], 99).curve(100, 4).expect("values");
+        let curve = sample([3.0, 1.0, 2.0, 2.0], 99).ordered().curve(100, 4).expect("values");
         let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
         assert_eq!(points, [(0.25, 1.0), (0.5, 2.0), (0.75, 2.0), (1.0, 3.0)]);
         let shares: Vec<f64> = curve.bins.iter().map(|bin| bin.share).collect();
         assert_eq!((curve.n, curve.exact, shares), (4, true, vec![0.25, 0.5, 0.0, 0.25]));
-        assert_eq!(sample([], 9).curve(100, 4), None);
-        let same = sample([7.0; 9], 99).curve(100, 4).expect("values");
+        assert_eq!(sample([], 9).ordered().curve(100, 4), None);
+        let same = sample([7.0; 9], 99).ordered().curve(100, 4).expect("values");
         assert_eq!(same.bins, [Bin { from: 7.0, to: 7.0, share: 1.0 }]);
     }
 
     #[test]
     fn a_curve_of_many_values_has_few_points_that_follow_the_distribution_up_to_the_maximum() {
         let values = || (0..100_000).map(|i| f64::from((i * 7_919) % 100_000 + 1));
-        let exact = sample(values(), 1 << 20).curve(200, 40).expect("values");
-        let sketched = sample(values(), 10).curve(200, 40).expect("values");
+        let exact = sample(values(), 1 << 20).ordered().curve(200, 40).expect("values");
+        let sketched = sample(values(), 10).ordered().curve(200, 40).expect("values");
         assert!(exact.exact && !sketched.exact);
         for curve in [exact, sketched] {
             assert!(curve.points.len() <= 201, "{}", curve.points.len());
@@ -203,7 +227,7 @@ mod tests {
     #[test]
     fn bins_of_widely_spread_values_grow_in_width_even_if_some_values_are_zero() {
         let values = (0..1_000).map(|i| if i < 10 { 0.0 } else { f64::from(i) / 100.0 });
-        let curve = sample(values.chain([500.0]), 1 << 20).curve(50, 20).expect("values");
+        let curve = sample(values.chain([500.0]), 1 << 20).ordered().curve(50, 20).expect("values");
         assert!(curve.growing && curve.bins[0].from == 0.0 && curve.bins[19].to == 500.0);
         assert!((curve.bins[0].share - 0.05).abs() < 0.01, "{:?}", curve.bins[0]);
         let widths = curve.bins[1..].windows(2);
@@ -218,7 +242,7 @@ mod tests {
                 [(10.0, 1.0), (20.0, 3.0)].map(|(value, weight)| Weighted { value, weight }),
             );
         });
-        let curve = pool.curve(100, 2).expect("values");
+        let curve = pool.ordered().curve(100, 2).expect("values");
         let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
         assert_eq!(points, [(0.25, 10.0), (0.5, 20.0), (0.75, 20.0), (1.0, 20.0)]);
         assert_eq!(curve.bins.iter().map(|bin| bin.share).collect::<Vec<_>>(), [0.25, 0.75]);

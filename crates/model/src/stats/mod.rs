@@ -13,6 +13,7 @@ pub mod serial;
 mod distribution;
 
 mod curve;
+mod order;
 mod parts;
 mod proportion;
 mod quantile;
@@ -25,10 +26,10 @@ mod student;
 
 pub use distribution::{Distribution, Spread, Weighted};
 
-pub use curve::{Bin, Curve, CurvePoint};
+pub use curve::{Bin, Curve, CurvePoint, Ordered};
 pub use pool::{Added, Pool, SAMPLES_KEPT};
 pub use proportion::{normal_quantile_above, wilson};
-pub use quantile::{Ranked, median, percentile};
+pub use quantile::{median, percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;
 pub use spread::{spread, student_975};

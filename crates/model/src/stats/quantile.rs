@@ -1,5 +1,6 @@
 //! Percentiles of exact values, not of buckets.
 
+use super::order;
 use crate::stats::Weighted;
 
 /// The quantile `q` in [0, 1] of sorted values, interpolated linearly between the two nearest ranks. The rank, counted
@@ -22,22 +23,34 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!sorted.is_empty()).then(|| percentile(&sorted, 0.5))
 }
 
-/// Sorted values with weights, and the running sums of the weights.
+/// Values with weights, by rank.
 #[derive(Clone, Debug)]
-pub struct Ranked<'a> {
-    pub(super) sorted: &'a [Weighted],
-    pub(super) sums: Vec<f64>,
+pub(super) enum Ranked {
+    /// Values in ascending order. Each has the same weight, a whole number.
+    Even(Vec<f64>, f64),
+    /// Values in ascending order, and the running sums of their weights.
+    Uneven(Vec<Weighted>, Vec<f64>),
 }
 
-impl<'a> Ranked<'a> {
-    /// Values with weights. They must be sorted by value.
-    pub fn new(sorted: &'a [Weighted]) -> Self {
+impl Ranked {
+    /// The ranks of values in any order. They do not depend on the order.
+    pub fn new(samples: &[Weighted]) -> Self {
+        let weight = samples.first().map_or(1.0, |first| first.weight);
+        if weight.fract() == 0.0 && samples.iter().all(|sample| sample.weight == weight) {
+            let values = samples.iter().map(|sample| sample.value);
+            return Self::Even(order::sorted(values), weight);
+        }
+        let mut sorted = samples.to_vec();
+        sorted.sort_unstable_by(|a, b| {
+            a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
+        });
         let mut sum = 0.0;
         let sums = sorted.iter().map(|sample| {
             sum += sample.weight;
             sum
         });
-        Self { sorted, sums: sums.collect() }
+        let sums = sums.collect();
+        Self::Uneven(sorted, sums)
     }
 
     /// Like [`percentile`], but each value counts `weight` times. The running sum of weights gives the values at the
@@ -52,17 +65,43 @@ impl<'a> Ranked<'a> {
 
     /// The sum of the weights.
     pub(super) fn total(&self) -> f64 {
-        self.sums.last().copied().unwrap_or(0.0)
+        match self {
+            Self::Even(values, weight) => values.len() as f64 * weight,
+            Self::Uneven(_, sums) => sums.last().copied().unwrap_or(0.0),
+        }
     }
 
-    /// The value at a rank; ranks start at 1.
+    /// The value at a rank, a whole number; ranks start at 1.
     pub(super) fn value_at(&self, rank: f64) -> f64 {
-        // The sum of many fractions may differ slightly from a whole number. This tolerance is far smaller than the
-        // distance between two ranks.
-        let slack = self.total() * 1e-12;
-        let at = self.sums.partition_point(|sum| sum + slack < rank);
-        self.sorted[at.min(self.sorted.len() - 1)].value
+        match self {
+            Self::Even(sorted, weight) => sorted[place(rank, *weight, sorted.len())],
+            Self::Uneven(sorted, sums) => {
+                // The sum of many fractions may differ slightly from a whole number. This tolerance is far smaller
+                // than the distance between two ranks.
+                let slack = sums.last().map_or(0.0, |total| total * 1e-12);
+                let at = sums.partition_point(|sum| sum + slack < rank);
+                sorted[at.min(sorted.len() - 1)].value
+            }
+        }
     }
+
+    /// The weight of the values that are not above `value`.
+    pub(super) fn weight_up_to(&self, value: f64) -> f64 {
+        match self {
+            Self::Even(sorted, weight) => {
+                sorted.partition_point(|other| *other <= value) as f64 * weight
+            }
+            Self::Uneven(sorted, sums) => {
+                let below = sorted.partition_point(|other| other.value <= value);
+                below.checked_sub(1).map_or(0.0, |at| sums[at])
+            }
+        }
+    }
+}
+
+/// The index of the value at a rank, if each of `count` values has this weight.
+fn place(rank: f64, weight: f64, count: usize) -> usize {
+    ((rank / weight).ceil() as usize).clamp(1, count) - 1
 }
 
 /// Interpolates between two values. The result is exact if both are equal.

@@ -1,7 +1,7 @@
 //! Values of a pass, usually one per request. Up to a limit, the values are stored exactly; with more values,
 //! they are counted in a sketch.
 
-use super::curve::{Curve, Ordered};
+use super::curve::{Of, Ordered};
 use super::distribution;
 use super::parts::Sums;
 use super::sketch::Sketch;
@@ -53,16 +53,15 @@ impl Sample {
         }
     }
 
-    /// The values in a form that can be plotted, with about this many points and at most this many columns; `None`
-    /// without values.
-    pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
-        match &self.beyond {
+    /// The values by rank. Sorts the stored values.
+    pub fn ordered(&mut self) -> Ordered<'_> {
+        Ordered(match &self.beyond {
             None => {
                 self.exact.sort_unstable_by(f64::total_cmp);
-                Ordered::Plain(&self.exact).curve(points, bins)
+                Of::Plain(&self.exact)
             }
-            Some(beyond) => Ordered::Sketch(&beyond.sketch).curve(points, bins),
-        }
+            Some(beyond) => Of::Sketch(&beyond.sketch),
+        })
     }
 
     /// The values, in the order in which they were added, or sorted after a call of [`Sample::distribution`].

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::quantile::Ranked;
 use super::*;
 use crate::stats::{Weighted, seed};
 
@@ -46,7 +47,10 @@ fn a_pool_reports_the_samples_total_and_weight_that_each_request_adds() {
         let added = pool.add_request(|gaps| {
             gaps.extend([Weighted { value: gap, weight: 100.0 }; 10]);
         });
-        assert_eq!(added, Added { samples: 10, total: 1_000.0 * gap, weight: 1_000.0 });
+        assert_eq!(
+            added,
+            Added { samples: 10, total: 1_000.0 * gap, weight: 1_000.0, largest: Some(gap) }
+        );
     }
     assert_eq!(pool.add_request(|_| {}), Added::default());
     let got = pool.distribution().expect("values");
@@ -140,33 +144,6 @@ proptest! {
         let (min, max) = (values[0], values[values.len() - 1]);
         prop_assert!(min <= got.p50 && got.p50 <= got.p90 && got.p90 <= got.p99);
         prop_assert!(got.p99 <= max && got.max == max);
-    }
-
-    #[test]
-    fn samples_of_equal_weight_are_sorted_like_samples_of_different_weights(
-        values in prop::collection::vec(
-            prop_oneof![-9.0f64..9.0, Just(0.0), Just(-0.0), Just(f64::MAX), Just(1e-310)],
-            1..99,
-        ),
-        weight in 0.5f64..3.0,
-    ) {
-        let pooled = |further: Option<f64>| {
-            let mut pool = Pool::default();
-            pool.add_request(|samples| {
-                let weights = [Some(weight), further].into_iter().flatten();
-                let of = |weight| values.iter().map(move |&value| Weighted { value, weight });
-                weights.for_each(|weight| samples.extend(of(weight)));
-            });
-            pool.distribution().expect("values");
-            let samples = pool.samples().expect("all are stored").iter();
-            let own = samples.filter(|sample| sample.weight == weight);
-            own.map(|sample| sample.value.to_bits()).collect::<Vec<_>>()
-        };
-        let mut expected = values.clone();
-        expected.sort_by(f64::total_cmp);
-        let expected: Vec<u64> = expected.into_iter().map(f64::to_bits).collect();
-        prop_assert_eq!(pooled(None), expected.clone());
-        prop_assert_eq!(pooled(Some(4.0)), expected);
     }
 
     #[test]

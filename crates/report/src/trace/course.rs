@@ -180,14 +180,13 @@ impl Course {
         let parts = (span_ns / SHORTEST_NS).clamp(1, PARTS);
         let part_ns = (span_ns / parts).max(1);
         let part_s = part_ns as f64 / 1e9;
-        let counted = (0..parts).map(|part| {
-            let from = Nanos(begin.0 + part * part_ns);
-            let until = Nanos(from.0 + part_ns);
-            // `between` excludes the instant `from`. So the first part begins 1 ns earlier, and includes
-            // tokens that arrived at its beginning.
-            let from = if part == 0 { Nanos(from.0.saturating_sub(1)) } else { from };
-            (until.seconds_after(begin), tokens.between(from, until) / part_s)
-        });
+        // An instant itself belongs to the part that ends with it. So the first part begins 1 ns earlier, and includes
+        // tokens that arrived at its beginning.
+        let ends = (1..=parts).map(|part| Nanos(begin.0 + part * part_ns));
+        let edges: Vec<Nanos> =
+            [Nanos(begin.0.saturating_sub(1))].into_iter().chain(ends).collect();
+        let counted = edges[1..].iter().zip(tokens.between_each(&edges));
+        let counted = counted.map(|(end, count)| (end.seconds_after(begin), count / part_s));
         let within: Vec<&Sample> = observed
             .samples
             .iter()

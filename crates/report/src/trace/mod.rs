@@ -6,25 +6,19 @@
 
 mod course;
 mod sample;
-mod tail;
 
+use inferometer_analysis::drawn::Drawn;
 use inferometer_analysis::{Cell, PassSummary, Summary};
-use inferometer_model::metrics::{Gaps, InFlight, Span, TokenCurve, Value, registry};
-use inferometer_model::stats::{Curve, Pool, Sample};
 use inferometer_model::{
-    CellPlan, Definition, Detail, Nanos, Observed, Outcome, OutcomeKind, Record, Timeline,
+    CellPlan, Detail, Nanos, Observed, Outcome, OutcomeKind, Record, Timeline,
 };
+
+pub use inferometer_analysis::drawn::Latency;
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub(crate) use course::{MOST_POINTS, parts_within, thinned_to};
 pub use sample::RequestSpan;
 use sample::{FailureSample, RequestSample};
-use tail::Tail;
-
-/// The approximate maximum number of points of a stored cumulative distribution, and the maximum number of columns
-/// of a histogram.
-const POINTS: usize = 160;
-const COLUMNS: usize = 40;
 
 /// The traces of the passes of a run, in the order in which the passes were carried out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,18 +51,6 @@ pub struct PassTrace {
     /// The number of requests that were cancelled or not sent, because the pass was ended early: by a search, by a
     /// condition of the plan, or by an interruption. They are not failures.
     pub cut_off: u64,
-}
-
-/// The distribution of a latency in milliseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latency {
-    /// The metric.
-    pub metric: &'static Definition,
-    /// The distribution: points of its cumulative curve, and columns of its histogram.
-    pub curve: Curve,
-    /// The indices of the requests with the largest values, and these values, the largest first. For times between
-    /// tokens, the value is the largest time within the request.
-    pub tail: Vec<(u32, f64)>,
 }
 
 impl PassTrace {
@@ -112,97 +94,34 @@ impl Traces {
     }
 }
 
-/// The collected values of a metric: one per request, or several per request.
-#[derive(Clone, Debug)]
-enum Values {
-    OfRequests(Sample),
-    Pooled(Pool),
-}
-
-impl Values {
-    fn of(metric: &Definition) -> Self {
-        match metric.value {
-            Value::Pooled(_) => Self::Pooled(Pool::default()),
-            Value::Request(_) | Value::Pass(_) => Self::OfRequests(Sample::default()),
-        }
-    }
-
-    /// Adds the values of a request, and returns the largest of them; `None` if it has none.
-    fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>) -> Option<f64> {
-        match (self, metric.value) {
-            (Self::OfRequests(sample), Value::Request(of)) => {
-                let value = of(timeline);
-                sample.extend(value);
-                value
-            }
-            (Self::Pooled(pool), Value::Pooled(append)) => {
-                let mut largest = None;
-                pool.add_request(|all| {
-                    let before = all.len();
-                    append(timeline, all);
-                    largest = all[before..].iter().map(|of| of.value).max_by(f64::total_cmp);
-                });
-                largest
-            }
-            _ => None,
-        }
-    }
-
-    fn curve(self) -> Option<Curve> {
-        match self {
-            Self::OfRequests(sample) => sample.curve(POINTS, COLUMNS),
-            Self::Pooled(pool) => pool.curve(POINTS, COLUMNS),
-        }
-    }
-}
-
 /// Collects the records of one pass and makes a [`PassTrace`] of them. The order of the records does not
 /// matter.
 #[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
-    drawn: Vec<(&'static Definition, Values, Tail)>,
-    in_flight: InFlight,
-    tokens: TokenCurve,
     sample: RequestSample,
     failures: FailureSample,
     cut_off: u64,
-    gaps: Gaps,
     observed: Observed,
 }
 
 impl PassTracer {
     /// A tracer without records.
     pub fn new(cell: CellPlan) -> Self {
-        Self {
-            cell,
-            drawn: registry::drawn()
-                .map(|metric| (metric, Values::of(metric), Tail::default()))
-                .collect(),
-            ..Self::default()
-        }
+        Self { cell, ..Self::default() }
     }
 
     /// Adds the record of one planned request, whatever its outcome.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
-        let completed = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            self.in_flight.add(Span { send_start, ended });
             let first = timeline.first_visible().map(|at| timeline.events[at].arrival);
             self.sample.add(record, (send_start, first, ended));
         }
-        if !completed {
-            match is_cut_off(record) {
-                true => self.cut_off += 1,
-                false => self.failures.add(record),
-            }
-            return;
-        }
-        self.tokens.add(&timeline.events);
-        self.gaps.add(timeline);
-        for (metric, values, tail) in &mut self.drawn {
-            tail.add(record.index, values.add(metric, timeline));
+        if is_cut_off(record) {
+            self.cut_off += 1;
+        } else if !record.outcome.is_complete() {
+            self.failures.add(record);
         }
     }
 
@@ -211,25 +130,20 @@ impl PassTracer {
         self.observed.extend(observed.clone());
     }
 
-    /// The trace of the pass.
-    pub fn finish(self) -> PassTrace {
-        let window = self.in_flight.first_send().zip(self.in_flight.last_end());
-        let lacks_gaps = !self.gaps.are_known();
-        let drawn = self.drawn.into_iter().filter(|(metric, ..)| !(lacks_gaps && metric.of_gaps));
-        let latencies = drawn.filter_map(|(metric, values, tail)| {
-            Some(Latency { metric, curve: values.curve()?, tail: tail.finish() })
-        });
+    /// The trace of the pass. `drawn` comes from the same records.
+    pub fn finish(self, drawn: Drawn) -> PassTrace {
+        let Drawn { in_flight, tokens, lacks_gaps, latencies } = drawn;
+        let window = in_flight.first_send().zip(in_flight.last_end());
         let begin = window.map_or(Nanos::ZERO, |(begin, _)| begin);
         let (failures, failed) = self.failures.finish(begin);
         let (requests, step) = self.sample.finish(begin);
+        let course = |window| Course::of(window, &in_flight, &tokens, &self.observed);
         PassTrace {
             cell: self.cell,
             window,
-            latencies: latencies.collect(),
+            latencies,
             lacks_gaps,
-            course: window.map_or_else(Course::default, |window| {
-                Course::of(window, &self.in_flight, &self.tokens, &self.observed)
-            }),
+            course: window.map_or_else(Course::default, course),
             requests,
             step,
             failures,

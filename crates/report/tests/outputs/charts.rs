@@ -3,16 +3,16 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_model::load::PassKind;
-use inferometer_model::metrics::{Timeline, registry};
+use inferometer_model::metrics::registry;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape, Tint};
 use inferometer_report::plot::{self, Form, Theme};
-use inferometer_report::trace::{Level, PassTracer, Traces};
+use inferometer_report::trace::{Level, Traces};
 use inferometer_report::{ReportInput, charts, html, markdown};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
 
-use crate::support::records::{record, traces};
+use crate::support::records::{Tracing, record, traces};
 use crate::support::{cell, empty, full, pass};
 
 /// The ids of the charts of a grid, which the module `plots` tests.
@@ -127,7 +127,7 @@ fn gaps_of_zero_are_left_of_a_log_axis_and_a_note_says_so() {
     let mut summary = empty("m", "c", "e", "1");
     summary.cells.push(cell(128, 32, [Some(1.0); 4]));
     summary.cells[0].passes.push(pass(PassKind::Saturated, 400));
-    let mut tracer = PassTracer::new(summary.cells[0].plan());
+    let mut tracer = Tracing::new(summary.cells[0].plan());
     for index in 0..400 {
         let mut record = record(index, Nanos(0), 6);
         if let Some(event) = record.events.get_mut(3) {
@@ -137,7 +137,7 @@ fn gaps_of_zero_are_left_of_a_log_axis_and_a_note_says_so() {
         if let (5, Some(last)) = (index, record.reads.last_mut()) {
             last.kernel = Some(Nanos(last.user.0 + 2_000_000_000));
         }
-        tracer.add(&Timeline::new(&record));
+        tracer.add(&record);
     }
     let traces = Traces(vec![tracer.finish()]);
     let charts = beyond_the_grid(&summary, &traces);
@@ -255,8 +255,8 @@ fn passes_without_a_common_clock_are_drawn_one_after_another_with_a_note() {
     let at_zero = || {
         let mut all = Vec::new();
         for requests in [50, 100, 200] {
-            let mut tracer = PassTracer::new(summary.cells[0].plan());
-            (0..requests).for_each(|index| tracer.add(&Timeline::new(&record(index, Nanos(0), 8))));
+            let mut tracer = Tracing::new(summary.cells[0].plan());
+            (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
             all.push(tracer.finish());
         }
         Traces(all)

@@ -3,14 +3,14 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_model::load::PassKind;
-use inferometer_model::metrics::{Timeline, e2e, tpot, ttft};
+use inferometer_model::metrics::{e2e, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Chart, Extent, Scale, Shape};
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{PassTracer, Traces};
+use inferometer_report::trace::Traces;
 
 use crate::charts::{beyond_the_grid, loads, page};
-use crate::support::records::{observed, record, traces};
+use crate::support::records::{Tracing, observed, record, traces};
 use crate::support::{cell, distribution, empty, pass};
 
 /// A run of one cell with a pass for each of these arrival rates. Throughput and latency grow with the rate.
@@ -38,9 +38,9 @@ pub(crate) fn rates(rates: &[f64]) -> Summary {
 /// Traces of passes with these numbers of requests.
 pub(crate) fn traces_of(summary: &Summary, requests: &[u32]) -> Traces {
     let of_pass = |(begin_s, requests): (u64, &u32)| {
-        let mut tracer = PassTracer::new(summary.cells[0].plan());
+        let mut tracer = Tracing::new(summary.cells[0].plan());
         let begin = Nanos(begin_s * 1_000_000_000);
-        (0..*requests).for_each(|index| tracer.add(&Timeline::new(&record(index, begin, 8))));
+        (0..*requests).for_each(|index| tracer.add(&record(index, begin, 8)));
         tracer.finish()
     };
     Traces((0..).map(|pass| 100 * pass).zip(requests).map(of_pass).collect())
@@ -123,10 +123,10 @@ fn a_timeline_says_which_of_its_lines_are_reduced() {
     for (requests, seconds, in_flight, lines) in
         [(2, 10, false, false), (2, 450, false, true), (900, 10, true, false)]
     {
-        let mut tracer = PassTracer::new(summary.cells[0].plan());
-        (0..requests).for_each(|index| tracer.add(&Timeline::new(&record(index, Nanos(0), 8))));
-        tracer.add(&Timeline::new(&record(requests, Nanos(seconds * 1_000_000_000), 8)));
-        tracer.observe(&observed(Nanos(0), seconds));
+        let mut tracer = Tracing::new(summary.cells[0].plan());
+        (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
+        tracer.add(&record(requests, Nanos(seconds * 1_000_000_000), 8));
+        tracer.tracer.observe(&observed(Nanos(0), seconds));
         let timeline = chart(&summary, &Traces(vec![tracer.finish()]), "timeline");
         let notes = timeline.notes.concat();
         assert_eq!(notes.contains("in a pass with more than 400 the line"), in_flight, "{notes}");

@@ -8,7 +8,6 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::verdict::SloResult;
 use inferometer_model::load::PassKind;
-use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
@@ -16,27 +15,27 @@ use inferometer_plan::search::Over;
 use inferometer_report::chart::{Chart, Panel, Series, Shape};
 use inferometer_report::charts;
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{PassTrace, PassTracer, Traces};
+use inferometer_report::trace::{PassTrace, Traces};
 
 use crate::charts::{beyond_the_grid, loads, page};
-use crate::support::records::record;
+use crate::support::records::{Tracing, record};
 use crate::support::{cell, empty, pass};
 
 /// The trace of a pass with 90 completed requests, 9 cancelled requests, and one that was not sent. The arguments are
 /// the details of the cancelled requests, and of the one that was not sent.
 fn ended_early(summary: &Summary, cancelled: Option<Detail>, not_sent: Detail) -> PassTrace {
-    let mut tracer = PassTracer::new(summary.cells[0].plan());
+    let mut tracer = Tracing::new(summary.cells[0].plan());
     for index in 0..99 {
         let mut record = record(index, Nanos(0), 8);
         if index >= 90 {
             record.outcome = Outcome::Cancelled;
             record.detail = cancelled.clone();
         }
-        tracer.add(&Timeline::new(&record));
+        tracer.add(&record);
     }
     let mut unsent = Record::planned(0, 99, Nanos(0));
     unsent.detail = Some(not_sent);
-    tracer.add(&Timeline::new(&unsent));
+    tracer.add(&unsent);
     tracer.finish()
 }
 

@@ -1,12 +1,15 @@
 //! Records for tests of charts: streams of tokens whose latencies vary like those of a loaded server.
 
+use inferometer_analysis::PassFold;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::CellPlan;
+use inferometer_model::load::{Bound, PassPlan};
 use inferometer_model::metrics::Timeline;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record};
 use inferometer_model::sample::{CardSample, Observed, Quantity, Sample, ServerSample};
 use inferometer_model::time::Nanos;
-use inferometer_report::trace::{PassTracer, Traces};
+use inferometer_report::trace::{PassTrace, PassTracer, Traces};
 
 const MS: u64 = 1_000_000;
 
@@ -73,20 +76,44 @@ pub fn observed(begin: Nanos, seconds: u64) -> Observed {
     }
 }
 
+/// Collects the trace of a pass.
+pub struct Tracing {
+    fold: PassFold,
+    pub tracer: PassTracer,
+}
+
+impl Tracing {
+    /// A pass without records.
+    pub fn new(cell: CellPlan) -> Self {
+        let fold = PassFold::new(&PassPlan::one_by_one(Bound::requests(1)));
+        Self { fold, tracer: PassTracer::new(cell) }
+    }
+
+    pub fn add(&mut self, record: &Record) {
+        let timeline = Timeline::new(record);
+        self.fold.add(&timeline);
+        self.tracer.add(&timeline);
+    }
+
+    pub fn finish(self) -> PassTrace {
+        self.tracer.finish(self.fold.finish_drawn().1)
+    }
+}
+
 /// The traces of all passes of a summary. Each pass has `requests` requests; each completed answer has `tokens` tokens.
 pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
     let mut traces = Vec::new();
     let mut begin = Nanos(5_000 * MS);
     for cell in &summary.cells {
         for _ in &cell.passes {
-            let mut tracer = PassTracer::new(cell.plan());
+            let mut tracer = Tracing::new(cell.plan());
             let mut end = begin;
             for index in 0..requests {
                 let record = record(index, begin, tokens);
                 end = end.max(record.ended.unwrap_or(end));
-                tracer.add(&Timeline::new(&record));
+                tracer.add(&record);
             }
-            tracer.observe(&observed(begin, end.since(begin).as_secs() + 1));
+            tracer.tracer.observe(&observed(begin, end.since(begin).as_secs() + 1));
             traces.push(tracer.finish());
             begin = Nanos(end.0 + 1_000 * MS);
         }

@@ -155,7 +155,13 @@ impl PassFigures {
 
     /// Returns the results. `process` is the resource use of the client, which is not in the records.
     pub fn finish(self, process: Option<Process>) -> PassResult {
-        let mut summary = self.fold.finish();
+        let (mut summary, trace) = match self.tracer {
+            None => (self.fold.finish(), None),
+            Some(tracer) => {
+                let (summary, drawn) = self.fold.finish_drawn();
+                (summary, Some(tracer.finish(drawn)))
+            }
+        };
         summary.instrument.process = process;
         let place = self.inspector.place().to_owned();
         let in_common = self.inspector.cached_in_common();
@@ -175,8 +181,7 @@ impl PassFigures {
             }
         }
         let stopped = summary.stopped;
-        let (trial, trace) =
-            (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
+        let trial = self.trial.map(|it| it.finish(stopped));
         let block = self.block.and_then(BlockFold::finish);
         PassResult { summary, findings, rejection, skipped, trial, block, trace }
     }

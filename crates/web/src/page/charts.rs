@@ -28,7 +28,8 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     if step.is_zero() {
         return Html::new();
     }
-    let moments = || (0..MOMENTS).map(|at| from + step * at);
+    let edges: Vec<Nanos> = (0..=MOMENTS).map(|at| from + step * at).collect();
+    let moments = || edges[..MOMENTS as usize].iter().copied();
     let seconds = |at: Nanos| at.since(from).as_secs_f64();
     let steps = pass.in_flight.steps();
     let in_flight = |at: Nanos| {
@@ -37,7 +38,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     };
     let tokens = Series {
         x: moments().map(seconds).collect(),
-        y: moments().map(|at| pass.tokens.between(at, at + step) / step.as_secs_f64()).collect(),
+        y: pass.tokens.between_each(&edges).iter().map(|of| of / step.as_secs_f64()).collect(),
         ..Series::new("output tokens/s", 0, Shape::Step)
     };
     let requests = Series {
