@@ -17,6 +17,11 @@ pub struct CellPlan {
 impl CellPlan {
     /// The only cell of a workload in which each request has its own lengths.
     pub const OWN: Self = Self { input_length: 0, output_length: 0 };
+
+    /// The tokens of prompt plus output.
+    pub fn tokens(&self) -> u64 {
+        u64::from(self.input_length) + u64::from(self.output_length)
+    }
 }
 
 impl fmt::Display for CellPlan {

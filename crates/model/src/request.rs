@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::CellPlan;
+
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
 
@@ -94,6 +96,11 @@ impl Request {
         let own = (!is_removed).then_some(u64::from(self.output_tokens));
         let limit = limit.unwrap_or(own);
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
+    }
+
+    /// The planned lengths of the request.
+    pub fn lengths(&self) -> CellPlan {
+        CellPlan { input_length: self.input_tokens, output_length: self.output_tokens }
     }
 
     /// A request without class, session and additional fields. The tokens of its prompt are not counted.

@@ -56,6 +56,20 @@ impl OpenWorkload {
         self.workload.requests(&RequestsNeeded { context: &self.context, cell, scope, count })
     }
 
+    /// See [`Workload::beyond`].
+    ///
+    /// # Errors
+    /// The errors of [`Workload::beyond`].
+    pub fn beyond(
+        &self,
+        cell: CellPlan,
+        scope: &PromptScope,
+        count: usize,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        self.workload.beyond(&RequestsNeeded { context: &self.context, cell, scope, count }, limit)
+    }
+
     /// See [`Workload::verbatim_prompts`].
     pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
         self.workload.verbatim_prompts()

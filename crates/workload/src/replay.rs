@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::data_set::{self, RowEnd, RowLimit};
 use crate::random::RandomWords;
-use crate::workload::{WorkloadDefinition, one_of_each_form, write_instants};
+use crate::workload::{WorkloadDefinition, longest_beyond, one_of_each_form, write_instants};
 use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 /// The version of the format.
@@ -306,6 +306,17 @@ impl Workload for Replay {
             });
         }
         Ok(RequestBatch { requests: requests[..count].to_vec(), notes: Vec::new() })
+    }
+
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let RequestsNeeded { scope, count, .. } = *wanted;
+        let key = (scope.cell.clone(), scope.pass.clone(), scope.repeat + 1);
+        let sent = self.passes.get(&key).into_iter().flatten().take(count);
+        Ok(longest_beyond(limit, sent.map(Request::lengths)))
     }
 
     fn verbatim_prompts(&self) -> Vec<&Prompt> {

@@ -99,6 +99,19 @@ pub trait Workload: Send + Sync {
         Ok(None)
     }
 
+    /// The lengths of the longest request of a pass, if its prompt and its output have more than `limit` tokens together;
+    /// `None` if no request is known to be so long. Makes no prompt. `wanted.count` may be larger than any pass.
+    ///
+    /// # Errors
+    /// If the tokens of a prompt cannot be counted.
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        Ok(longest_beyond(limit, [wanted.cell]))
+    }
+
     /// The number of requests of a trace, after its selection and scaling; `None` if the workload has no
     /// trace. A pass with more requests than this repeats the trace.
     fn trace_length(&self) -> Option<u64> {
@@ -156,6 +169,15 @@ pub struct Turn {
     pub counted_tokens: Option<u32>,
     /// The planned output tokens.
     pub output_tokens: u32,
+}
+
+/// The longest of these requests, if its prompt and its output have more than `limit` tokens together.
+pub(crate) fn longest_beyond(
+    limit: u64,
+    lengths: impl IntoIterator<Item = CellPlan>,
+) -> Option<CellPlan> {
+    let longest = lengths.into_iter().max_by_key(CellPlan::tokens);
+    longest.filter(|longest| longest.tokens() > limit)
 }
 
 /// Whether one of the prompts that a data set determines is a list of messages; false if it cannot be read.

@@ -97,6 +97,11 @@ impl Workload for TextBlocks {
         Ok(RequestBatch { requests, notes: notes.into_iter().collect() })
     }
 
+    /// The lengths are in characters, so the tokens are unknown.
+    fn beyond(&self, _: &RequestsNeeded<'_>, _: u64) -> Result<Option<CellPlan>, WorkloadError> {
+        Ok(None)
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let left_out = self.corpus.left_out();
         let unit = "the lengths of cells are in characters: Input Length is the size of the text \

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_model::stats::seed;
-use inferometer_model::{Finding, PassPlan, Prompt, Request};
+use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request};
 
 use crate::fit::{self, Words};
-use crate::workload::WorkloadDefinition;
+use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{
     PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, Turn, Workload,
     WorkloadError, fetch,
@@ -152,6 +152,26 @@ impl Workload for Conversations {
     ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
         let turns = |number| self.turns(context, scope, number as u32);
         Ok(Some(context.make(count as usize, turns)?))
+    }
+
+    /// The last request of a conversation is its longest one: it has all earlier turns and answers. The tokens of a
+    /// file's turns are not counted.
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let last = |number| {
+            let plans = self.plans(wanted.context.seed, number);
+            let turns = plans.iter().map(|turn| Some((turn.input?, turn.output?)));
+            let turns = turns.collect::<Option<Vec<(u32, u32)>>>()?;
+            let all = turns.iter().fold(0_u32, |sum, (input, output)| {
+                sum.saturating_add(*input).saturating_add(*output)
+            });
+            let output_length = turns.last()?.1;
+            Some(CellPlan { input_length: all - output_length, output_length })
+        };
+        Ok(longest_beyond(limit, (0..self.plan.conversations).filter_map(last)))
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -39,6 +39,17 @@ impl LengthSampler {
         Ok(Self { axis, source })
     }
 
+    /// The largest length that can be drawn; `None` if only the draws show how long a request is.
+    pub fn most(&self, around: u32) -> Option<u32> {
+        match self.source {
+            Source::Around { ratio } => Some((f64::from(around) * (1.0 + ratio)).ceil() as u32),
+            Source::Drawn(Distribution::Uniform { most, .. }) => {
+                Some((most.floor() as u32).min(MAX_LENGTH))
+            }
+            Source::Drawn(_) | Source::Histogram(_) => None,
+        }
+    }
+
     /// Draws the length of the request with this index in a scope, in tokens. `around` is the length of
     /// the grid. With the ratio 0, the result is always `around`; otherwise it is at least 1. A number above
     /// [`MAX_LENGTH`] from a distribution becomes [`MAX_LENGTH`].

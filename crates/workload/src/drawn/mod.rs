@@ -9,14 +9,18 @@ mod words;
 
 use std::sync::Arc;
 
+use inferometer_model::CellPlan;
 use inferometer_plan::DrawnPlan;
 
-use crate::workload::WorkloadDefinition;
+use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
 
 pub use histogram::{Histogram, HistogramError};
+
+/// The number of lengths that are drawn at most to find the longest request of a pass.
+const MOST_DRAWN: usize = 10_000;
 
 /// The workload `random` with lengths that vary, or with a prefix that all prompts share.
 struct Drawn {
@@ -52,5 +56,25 @@ impl Workload for Drawn {
             }
         });
         words::requests(context, scope, self.prefix_length, &shapes.collect::<Vec<_>>())
+    }
+
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let around = cell.input_length.saturating_sub(self.prefix_length);
+        let lengths = (0..count.min(MOST_DRAWN)).map(|index| {
+            let longest = |axis: &LengthSampler, around| {
+                let most = axis.most(around);
+                most.unwrap_or_else(|| axis.draw(around, context.seed, scope, index))
+            };
+            CellPlan {
+                input_length: self.prefix_length + longest(&self.input, around),
+                output_length: longest(&self.output, cell.output_length),
+            }
+        });
+        Ok(longest_beyond(limit, lengths))
     }
 }

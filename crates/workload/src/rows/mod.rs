@@ -12,18 +12,22 @@ mod csv;
 mod parquet;
 mod row;
 
+use std::cmp::Reverse;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_model::request::Message;
-use inferometer_model::{Finding, Nanos, PassPlan, Prompt, Request, TokenizerError, code};
+use inferometer_model::{
+    CellPlan, Finding, Nanos, PassPlan, Prompt, Request, TokenizerError, code,
+};
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
 use crate::data_set::{self, RowEnd};
 use crate::workload::{
-    WorkloadDefinition, any_messages, one_of_each_form, unused_columns, write_instants,
+    WorkloadDefinition, any_messages, longest_beyond, one_of_each_form, unused_columns,
+    write_instants,
 };
 use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
@@ -45,6 +49,9 @@ impl WorkloadDefinition for RowsPlan {
         any_messages(Rows::open(self))
     }
 }
+
+/// The number of prompts whose tokens are counted at most to find the longest request of a pass.
+const MOST_COUNTED: usize = 16;
 
 /// The opened workload.
 struct Rows {
@@ -99,7 +106,19 @@ impl Rows {
     }
 
     fn request(&self, context: &PromptContext, row: usize) -> Result<Request, TokenizerError> {
-        let Row { prompt, output_tokens, body, .. } = &self.loaded.rows[row];
+        let Row { prompt, body, .. } = &self.loaded.rows[row];
+        let CellPlan { input_length, output_length } = self.lengths(context, row)?;
+        // For messages, the exact number is unknown, because the chat template adds tokens between them.
+        let is_whole = !matches!(prompt, Prompt::Messages(_));
+        Ok(Request {
+            counted_tokens: is_whole.then_some(input_length),
+            extra_body: body.clone(),
+            ..Request::new(prompt.clone(), input_length, output_length)
+        })
+    }
+
+    fn lengths(&self, context: &PromptContext, row: usize) -> Result<CellPlan, TokenizerError> {
+        let Row { prompt, output_tokens, .. } = &self.loaded.rows[row];
         let tokens = match prompt {
             Prompt::Text(text) => context.tokenizer.count(text)?,
             Prompt::TokenIds(ids) => ids.len() as u32,
@@ -109,14 +128,18 @@ impl Rows {
                 counts.sum::<Result<u32, _>>()?
             }
         } + context.reserve;
-        // For messages, the exact number is unknown, because the chat template adds tokens between them.
-        let is_whole = !matches!(prompt, Prompt::Messages(_));
-        Ok(Request {
-            counted_tokens: is_whole.then_some(tokens),
-            extra_body: body.clone(),
-            ..Request::new(prompt.clone(), tokens, *output_tokens)
-        })
+        Ok(CellPlan { input_length: tokens, output_length: *output_tokens })
     }
+}
+
+/// The bytes of a prompt's text, or the number of its token ids.
+fn size(prompt: &Prompt) -> u64 {
+    let size = match prompt {
+        Prompt::Text(text) => text.len(),
+        Prompt::TokenIds(ids) => ids.len(),
+        Prompt::Messages(messages) => messages.iter().flat_map(texts).map(str::len).sum(),
+    };
+    size as u64
 }
 
 /// The texts of a message: its content if that is text, or the text parts of its content.
@@ -144,6 +167,28 @@ impl Workload for Rows {
         let again = (taken + count as u64).saturating_sub(rows as u64).min(count as u64);
         let note = Note::RowsAgain { prompts: again, rows: rows as u64, sent: count as u64 };
         Ok(RequestBatch { requests, notes: (again > 0).then_some(note).into_iter().collect() })
+    }
+
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
+        let rows = self.loaded.rows.len();
+        let taken = if self.timed { 0 } else { scope.used_before };
+        let at = |index| ((taken + index as u64) % rows as u64) as usize;
+        // A token of text has at least one byte.
+        let most = |at: &usize| {
+            let Row { prompt, output_tokens, .. } = &self.loaded.rows[*at];
+            size(prompt) + u64::from(*output_tokens) + u64::from(context.reserve)
+        };
+        let mut candidates: Vec<usize> = (0..count.min(rows)).map(at).collect();
+        candidates.retain(|at| most(at) > limit);
+        candidates.sort_by_key(|at| Reverse(most(at)));
+        candidates.truncate(MOST_COUNTED);
+        let lengths = candidates.into_iter().map(|at| self.lengths(context, at));
+        Ok(longest_beyond(limit, lengths.collect::<Result<Vec<_>, _>>()?))
     }
 
     fn verbatim_prompts(&self) -> Vec<&Prompt> {

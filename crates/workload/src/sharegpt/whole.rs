@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use inferometer_model::request::Message;
-use inferometer_model::{Finding, Prompt, Request};
+use inferometer_model::{CellPlan, Finding, Prompt, Request, TokenizerError};
 use inferometer_plan::ServingLimits;
 
 use super::file::{self, Exchange};
 use super::pool::ConversationPool;
-use crate::workload::WorkloadDefinition;
+use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{
     Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
 };
@@ -110,6 +110,29 @@ impl Workload for FirstTurns {
         let system = system.filter(|_| !context.accepts_messages);
         let notes = picked.note().into_iter().chain(system).chain(answer).collect();
         Ok(RequestBatch { requests, notes })
+    }
+
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
+        if u64::from(self.limits.max_total_tokens) + u64::from(context.reserve) <= limit {
+            return Ok(None);
+        }
+        let fits = |lengths| self.fits(context, lengths);
+        let count = count.min(self.pool.loaded.conversations.len());
+        let picked = self.pool.pick(context, scope.used_before, count, fits)?;
+        let picked = picked.map_or_else(Vec::new, |picked| picked.conversations);
+        let lengths = |conversation| -> Result<CellPlan, TokenizerError> {
+            let lengths = self.pool.length(conversation)?;
+            let input_length = input(context, lengths) + context.reserve;
+            let output_length = self.limits.output_tokens.unwrap_or(lengths.2);
+            Ok(CellPlan { input_length, output_length })
+        };
+        let lengths = picked.into_iter().map(lengths).collect::<Result<Vec<_>, _>>()?;
+        Ok(longest_beyond(limit, lengths))
     }
 
     fn findings(&self) -> Vec<Finding> {

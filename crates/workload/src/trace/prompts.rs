@@ -7,10 +7,10 @@ use inferometer_model::stats::seed;
 use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Request, code};
 use inferometer_plan::TracePlan;
 
-use super::row::Rows;
+use super::row::{Row, Rows};
 use super::timeline::{Arrival, Timeline};
 use crate::fit::{self, Words, short_tag};
-use crate::workload::{WorkloadDefinition, unused_columns, write_instants};
+use crate::workload::{WorkloadDefinition, longest_beyond, unused_columns, write_instants};
 use crate::{
     ChunkedRequests, Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload,
     WorkloadError, fetch,
@@ -87,7 +87,7 @@ impl Trace {
         let mut positions = self.block_positions(context, scope, &arrival, length);
         positions.extend(words.positions(length - positions.len() as u32));
         let made = fit::at_positions(tokenizer, &mut words, &positions, context.form)?;
-        let cell = CellPlan { input_length: row.input, output_length: row.output };
+        let cell = lengths(&row);
         // Requests that begin with the same block share a prefix, so they form a session.
         let first = self.rows.blocks(&row).first();
         let session = first.map(|block| block ^ u64::from(arrival.copy) << 40);
@@ -129,6 +129,15 @@ impl Workload for Trace {
 
     fn trace_length(&self) -> Option<u64> {
         Some(self.timeline.arrivals.len() as u64)
+    }
+
+    fn beyond(
+        &self,
+        wanted: &RequestsNeeded<'_>,
+        limit: u64,
+    ) -> Result<Option<CellPlan>, WorkloadError> {
+        let sent = self.timeline.arrivals.iter().take(wanted.count);
+        Ok(longest_beyond(limit, sent.map(|arrival| lengths(&arrival.row))))
     }
 
     fn has_hashes(&self) -> Option<bool> {
@@ -200,6 +209,10 @@ impl ChunkedRequests for Trace {
         let notes = notes(context, &requests, self.rows.has_blocks());
         Ok(RequestBatch { requests, notes })
     }
+}
+
+fn lengths(row: &Row) -> CellPlan {
+    CellPlan { input_length: row.input, output_length: row.output }
 }
 
 /// The number of tokens of a prompt without those that the server adds: at least 1.

@@ -85,7 +85,8 @@ pub(super) fn prepare<'a, N: Network>(
     let First { seen, ignore_eos } = first;
     let estimate = estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
-    findings.extend(model_limit::beyond(plan, &ready.target.facts, template));
+    let beyond = model_limit::beyond(plan, prompts.spec(), &ready.target.facts, template);
+    findings.extend(beyond.map_err(|error| if_interrupted(request, error))?);
     tell(&findings, events);
     for &cell in &plan.cells {
         // If no prompt can be made for a cell, the run ends with an error before anything is measured.

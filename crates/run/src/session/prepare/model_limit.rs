@@ -2,10 +2,12 @@
 //! any prompt is sent.
 
 use inferometer_model::target::Facts;
-use inferometer_model::{CellPlan, Finding, code};
+use inferometer_model::{CellPlan, Finding, PassPlan, code};
 use inferometer_plan::{Grid, Plan};
+use inferometer_workload::OpenWorkload;
 
 use crate::RunError;
+use crate::prompts::PromptCursor;
 
 /// Checks the lengths of the prompts.
 ///
@@ -34,13 +36,25 @@ pub(crate) fn check(plan: &Plan, facts: &Facts) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Finds cells in which the prompt is within the server's limit, but prompt plus output exceeds it. Some servers cut
-/// such outputs, others reject the request. `template`: the tokens of a chat template, if input lengths do not include
-/// them.
-pub(crate) fn beyond(plan: &Plan, facts: &Facts, template: u32) -> Option<Finding> {
-    let (_, limit) = facts.max_sequence().filter(|_| plan.workload.grid() == Grid::Tokens)?;
-    let all = |cell: &CellPlan| [cell.input_length, cell.output_length, template].map(u64::from);
-    let long = lengths(plan, |cell| cell.input_length > 0 && all(cell).iter().sum::<u64>() > limit);
+/// Finds cells with a request whose prompt is within the server's limit, but whose prompt plus output exceeds it. Some
+/// servers cut such outputs, others reject the request. `template`: the tokens of a chat template, if input lengths do
+/// not include them.
+///
+/// # Errors
+/// When the tokens of a data set's prompts cannot be counted.
+pub(crate) fn beyond(
+    plan: &Plan,
+    workload: &OpenWorkload,
+    facts: &Facts,
+    template: u32,
+) -> Result<Option<Finding>, RunError> {
+    let Some((_, limit)) = facts.max_sequence() else { return Ok(None) };
+    let mut cursor = PromptCursor::default();
+    let mut long = Vec::new();
+    for &cell in &plan.cells {
+        let room = limit.saturating_sub(template.into());
+        long.extend(longest_beyond(plan, workload, cell, &mut cursor, room)?);
+    }
     let with = match template {
         0 => String::new(),
         tokens => format!(", with {tokens} tokens of the chat template"),
@@ -50,7 +64,35 @@ pub(crate) fn beyond(plan: &Plan, facts: &Facts, template: u32) -> Option<Findin
             server will reject these requests or shorten their outputs",
         long.join(", ")
     );
-    (!long.is_empty()).then(|| Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message))
+    Ok((!long.is_empty()).then(|| Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message)))
+}
+
+/// The name and the lengths of the longest request of a cell, if it has more than `room` tokens.
+fn longest_beyond(
+    plan: &Plan,
+    workload: &OpenWorkload,
+    cell: CellPlan,
+    cursor: &mut PromptCursor,
+    room: u64,
+) -> Result<Option<String>, RunError> {
+    if let Some(bound) = plan.warmup.bound() {
+        cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
+    }
+    let mut longest: Option<CellPlan> = None;
+    for repeat in 1..=plan.repeat.at_least {
+        for pass in plan.passes_of(cell) {
+            let scope = cursor.next(cell, &pass.prompt_label(), repeat, &pass);
+            let count = pass.requests().unwrap_or(u32::MAX) as usize;
+            let found = workload.beyond(cell, &scope, count, room);
+            let found = found.map_err(|error| RunError::prompts(format!("{cell}: {error}")))?;
+            longest = longest.into_iter().chain(found).max_by_key(CellPlan::tokens);
+        }
+    }
+    Ok(longest.map(|longest| match cell {
+        cell if cell == longest => cell.to_string(),
+        CellPlan::OWN => format!("the longest request ({longest})"),
+        _ => format!("the longest request of {cell} ({longest})"),
+    }))
 }
 
 fn impossible(most: &str, lengths: &[String]) -> RunError {
@@ -69,6 +111,81 @@ fn lengths(plan: &Plan, of: impl Fn(&CellPlan) -> bool) -> Vec<String> {
 mod tests {
     use super::*;
     use inferometer_plan::spec::{Known, Spec};
+    use serde_json::{Value, json};
+
+    fn open(plan: &Plan) -> OpenWorkload {
+        let tokenizer = inferometer_workload::embedded();
+        OpenWorkload::open(&plan.workload, tokenizer, plan.seed, "salt").expect("a workload")
+    }
+
+    #[test]
+    fn the_longest_request_of_drawn_lengths_and_of_data_is_compared_with_the_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            path.to_str().expect("a path").to_owned()
+        };
+        let words = "one two three four ".repeat(250).trim_end().to_owned();
+        let rows = format!(
+            "{{\"prompt\": \"short\", \"max_tokens\": 8}}\n\
+                {{\"prompt\": \"{words}\", \"max_tokens\": 100}}\n"
+        );
+        let turn = |from: &str| json!({"from": from, "value": words});
+        let conversations = json!([{"id": "1", "conversations": [turn("human"), turn("gpt")]}]);
+        let sharegpt = file("sharegpt.json", &conversations.to_string());
+        let sharegpt = json!({"workload": "sharegpt", "dataset": sharegpt});
+        let conversation = json!({
+            "workload": "conversation", "conversations": 2, "turns": "3",
+            "first_turn_input": "400", "turn_input": "400", "turn_output": "20",
+        });
+        let trace = "timestamp,input_tokens,output_tokens\n0,10,10\n1,900,200\n2,2000,9\n";
+        let own = json!({"workload": "jsonl", "dataset": file("rows.jsonl", &rows)});
+        let trace = json!({"workload": "trace", "dataset": file("trace.csv", trace)});
+        let cases = [
+            (
+                json!({"input_lengths": [800], "output_lengths": [200], "range_ratio": 0.25}),
+                "the longest request of 800 x 200 (1000 x 250)",
+            ),
+            (
+                json!({"input_distribution": "uniform:10..900", "output_lengths": [200]}),
+                "the longest request of own x 200 (900 x 200)",
+            ),
+            (
+                json!({"input_lengths": [800], "output_distribution": "lognormal:100,300"}),
+                "the longest request of 800 x own (800 x ",
+            ),
+            (own.clone(), "the longest request (1000 x 100)"),
+            (with(&own, json!({"requests": 1, "warmup": 0, "concurrency": ["1"]})), ""),
+            (sharegpt, "the longest request (1000 x 1000)"),
+            (conversation, "the longest request (1240 x 20)"),
+            (trace.clone(), "the longest request (2000 x 9)"),
+            (
+                with(&trace, json!({"requests": 2, "concurrency": ["1"]})),
+                "the longest request (900 x 200)",
+            ),
+        ];
+        let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+        let mut wrong = Vec::new();
+        for (keys, expected) in cases {
+            let spec: Spec = serde_json::from_value(keys.clone()).expect("a spec");
+            let mut plan = spec.resolve(&known).expect("a plan");
+            inferometer_workload::prepare(&mut plan).expect("recorded times");
+            let facts =
+                std::collections::BTreeMap::from([("max_model_len".to_owned(), "1024".to_owned())]);
+            let found = beyond(&plan, &open(&plan), &facts.into(), 0).expect("lengths");
+            let message = found.map_or_else(String::new, |found| found.message);
+            let is_right = message.contains(expected) && message.is_empty() == expected.is_empty();
+            wrong.extend((!is_right).then(|| format!("{keys}: {message}")));
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    fn with(keys: &Value, others: Value) -> Value {
+        let (mut keys, Value::Object(others)) = (keys.clone(), others) else { unreachable!() };
+        keys.as_object_mut().expect("keys").extend(others);
+        keys
+    }
 
     #[test]
     fn prompts_above_the_model_limit_are_refused_and_outputs_above_it_give_a_finding() {
@@ -82,7 +199,9 @@ mod tests {
             let plan = spec.resolve(&known).expect("a plan");
             let facts = facts.iter().map(|(name, limit)| ((*name).to_owned(), (*limit).to_owned()));
             let facts = facts.collect::<std::collections::BTreeMap<_, _>>().into();
-            check(&plan, &facts).map(|()| [0, 32].map(|template| beyond(&plan, &facts, template)))
+            let workload = open(&plan);
+            let found = |template| beyond(&plan, &workload, &facts, template).expect("lengths");
+            check(&plan, &facts).map(|()| [0, 32].map(found))
         };
         let told = |inputs: &[u32], outputs: &[u32], limit: Option<&str>| {
             let fact = limit.map(|limit| ("max_model_len", limit));
