@@ -7,7 +7,7 @@ use std::path::Path;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_formats::dialect::Tool;
+use inferometer_formats::dialect::{Pass, Tool};
 use inferometer_formats::import::read as import;
 use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, tpot, ttft};
 use serde_json::Value;
@@ -303,6 +303,21 @@ fn the_table_of_a_tool_is_printed_again_line_by_line() {
     let summary = imported("vllm-rs-plain.json", &fixture("vllm-rs-plain.json"));
     let from = summary.imported.expect("an imported run");
     assert_eq!(Tool::named("sglang").unwrap().printed_again(&from.format, &from.passes[0]), None);
+}
+
+#[test]
+fn the_table_of_aiperf_has_no_lines_of_streams_if_answers_were_whole() {
+    let text = fixture("aiperf-nostream-records.jsonl");
+    let records =
+        import("r.jsonl", text.as_bytes()).unwrap().remove(0).records.remove(0).records;
+    let pass = Pass { records: &records, ..Pass::default() };
+    let table = Tool::named("aiperf").unwrap().printed(&pass);
+    assert!(table.value("request_latency.avg").is_some());
+    for absent in ["time_to_first_token", "decode_duration", "inter_token_latency"] {
+        assert!(!table.lines.iter().any(|line| format!("{line:?}").contains(absent)), "{absent}");
+    }
+    let told = table.left_out.join("; ");
+    assert!(told.contains("no time_to_first_token, "), "{told}");
 }
 
 #[test]

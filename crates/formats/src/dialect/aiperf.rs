@@ -143,10 +143,36 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
         of_metric("Input Sequence Length (tokens)", "input_sequence_length", &input),
     ]);
     lines.extend(of_phase(pass, &streams, times.len()));
-    ToolTable::new("NVIDIA AIPerf", lines).without(
+    let whole = !streams.is_empty() && streams.iter().all(|stream| !stream.record.streamed);
+    if whole {
+        lines.retain(|line| !is_of_stream(line));
+    }
+    let mut table = ToolTable::new("NVIDIA AIPerf", lines).without(
         "the throughputs of AIPerf are over its measured phase, which begins some milliseconds \
             before its first request is due: its throughputs are lower by this share",
-    )
+    );
+    if whole {
+        let why =
+            format!("the answers were not streamed, so there are no {}", OF_STREAM.join(", "));
+        table = table.without(why);
+    }
+    table
+}
+
+/// The figures that AIPerf prints only for answers that were streamed.
+const OF_STREAM: [&str; 8] = [
+    "time_to_first_token",
+    "time_to_second_token",
+    "time_to_first_output_token",
+    "decode_duration",
+    "inter_token_latency",
+    "inter_token_latency_per_chunk_usage",
+    "inter_chunk_latency",
+    "output_token_throughput_per_user",
+];
+
+fn is_of_stream(line: &TableLine) -> bool {
+    matches!(line, TableLine::Statistics { key, .. } if OF_STREAM.contains(&key.as_str()))
 }
 
 /// The lines about the whole phase, with `valid` completed requests.
