@@ -9,6 +9,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, Tool};
 use inferometer_formats::import::read as import;
+use inferometer_model::Outcome;
 use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, tpot, ttft};
 use serde_json::Value;
 
@@ -306,10 +307,22 @@ fn the_table_of_a_tool_is_printed_again_line_by_line() {
 }
 
 #[test]
-fn the_table_of_aiperf_has_no_lines_of_streams_if_answers_were_whole() {
+fn the_table_of_aiperf_has_lines_for_failures_and_none_of_streams_if_answers_were_whole() {
+    let mut file: Value = serde_json::from_str(&fixture("aiperf-bundled.json")).unwrap();
+    let table = |file: &Value| {
+        let from = imported("aiperf.json", &file.to_string()).imported.unwrap();
+        Tool::named("aiperf").unwrap().printed_again(&from.format, &from.passes[0]).unwrap()
+    };
+    assert!(!table(&file).text().contains("error-adjusted"));
+    file["adj_request_latency"] = serde_json::json!({"unit": "ms", "min": 57.94, "p50": 71.93});
+    let with_failures = table(&file);
+    assert_eq!(with_failures.value("adj_request_latency.p50"), Some(71.93));
+    assert_eq!(with_failures.value("adj_request_latency.p99"), None);
+
     let text = fixture("aiperf-nostream-records.jsonl");
-    let records =
+    let mut records =
         import("r.jsonl", text.as_bytes()).unwrap().remove(0).records.remove(0).records;
+    records[1].outcome = Outcome::Malformed;
     let pass = Pass { records: &records, ..Pass::default() };
     let table = Tool::named("aiperf").unwrap().printed(&pass);
     assert!(table.value("request_latency.avg").is_some());
@@ -317,7 +330,10 @@ fn the_table_of_aiperf_has_no_lines_of_streams_if_answers_were_whole() {
         assert!(!table.lines.iter().any(|line| format!("{line:?}").contains(absent)), "{absent}");
     }
     let told = table.left_out.join("; ");
-    assert!(told.contains("no time_to_first_token, "), "{told}");
+    assert!(
+        told.contains("no time_to_first_token, ") && told.contains("(error-adjusted)"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -156,6 +156,10 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
             format!("the answers were not streamed, so there are no {}", OF_STREAM.join(", "));
         table = table.without(why);
     }
+    if pass.records.iter().any(|record| !record.outcome.is_complete()) {
+        let names = ERROR_ADJUSTED.map(|(label, _)| label.trim_end_matches(" (ms)"));
+        table = table.without(format!("not computed: {}", names.join(", ")));
+    }
     table
 }
 
@@ -174,6 +178,15 @@ const OF_STREAM: [&str; 8] = [
 fn is_of_stream(line: &TableLine) -> bool {
     matches!(line, TableLine::Statistics { key, .. } if OF_STREAM.contains(&key.as_str()))
 }
+
+/// The lines of which AIPerf prints only the statistics that failed requests, as infinite latencies, leave finite. Without
+/// failures, it prints none of them.
+const ERROR_ADJUSTED: [(&str, &str); 4] = [
+    ("Request Latency (error-adjusted) (ms)", "adj_request_latency"),
+    ("Time to First Token (error-adjusted) (ms)", "adj_time_to_first_token"),
+    ("Decode Duration (error-adjusted) (ms)", "adj_decode_duration"),
+    ("Inter Token Latency (error-adjusted) (ms)", "adj_inter_token_latency"),
+];
 
 /// The lines about the whole phase, with `valid` completed requests.
 fn of_phase(pass: &Pass<'_>, streams: &[Stream<'_>], valid: usize) -> Vec<TableLine> {
@@ -201,7 +214,12 @@ fn of_phase(pass: &Pass<'_>, streams: &[Stream<'_>], valid: usize) -> Vec<TableL
 }
 
 fn stated(pass: &ImportedPass) -> ToolTable {
-    printed(&Pass::default()).of_stated(pass, |key, statistic| match statistic {
+    let mut table = printed(&Pass::default());
+    let is_stated = |key: &str| pass.numbers.contains_key(&format!("{key}.min"));
+    let adjusted = ERROR_ADJUSTED.into_iter().filter(|(_, key)| is_stated(key));
+    let none = Numbers::new(std::iter::empty());
+    table.lines.extend(adjusted.map(|(label, key)| of_metric(label, key, &none)));
+    table.of_stated(pass, |key, statistic| match statistic {
         Some(statistic) => format!("{key}.{statistic}"),
         None => key.to_owned(),
     })
