@@ -337,6 +337,20 @@ fn the_table_of_aiperf_has_lines_for_failures_and_none_of_streams_if_answers_wer
 }
 
 #[test]
+fn the_listed_latencies_of_completed_requests_are_read_although_others_failed() {
+    let mut file: Value = serde_json::from_str(&fixture("vllm-py-failed.json")).unwrap();
+    let mean = file["mean_e2el_ms"].as_f64().unwrap();
+    // By default, the tool states no figures of E2E.
+    file.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_e2el_ms"));
+    let e2e = |file: &Value| only(&imported("f.json", &file.to_string())).latency(E2E).copied();
+    let found = e2e(&file).expect("E2E");
+    assert!((found.mean / mean - 1.0).abs() < 1e-9 && found.n == 10, "{found:?}");
+    // One of the failed requests has a latency, too.
+    file["latencies"][4] = 0.05.into();
+    assert!(e2e(&file).is_none());
+}
+
+#[test]
 fn guidellm_counts_over_its_window_and_lists_failures() {
     let mut file: Value = serde_json::from_str(&fixture("guidellm.json")).unwrap();
     let benchmark = &mut file["benchmarks"][0];

@@ -68,7 +68,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         failures: OutcomeCounts::default(),
         latencies: match has_requests {
             true => Vec::new(),
-            false => latencies(&document, complete, output_tokens, planned == complete),
+            false => latencies(&document, complete, output_tokens),
         },
     };
     let model = document.words("model_id").unwrap_or("unknown");
@@ -202,14 +202,15 @@ fn latencies(
     document: &Document<'_>,
     n: u64,
     output_tokens: u64,
-    all_complete: bool,
 ) -> Vec<(&'static Definition, Option<Distribution>)> {
     let of = |name| stated(document, name, n);
     let (ttft, tpot, gaps) = (of("ttft"), of("tpot"), of("itl"));
-    // Without `--save-detailed`, the file has the latency of each request, but not which of them failed.
-    let listed = document.list("latencies").filter(|_| all_complete).and_then(|seconds| {
-        let ms: Option<Vec<f64>> = seconds.iter().map(|s| Some(s.as_f64()? * 1e3)).collect();
-        stats::distribution(&mut ms?)
+    // Without `--save-detailed`, the file has the latency of each request, but not which of them failed. The latency of
+    // most failed requests is 0.
+    let listed = document.list("latencies").and_then(|seconds| {
+        let seconds = seconds.iter().filter_map(Value::as_f64).filter(|seconds| *seconds > 0.0);
+        let mut ms: Vec<f64> = seconds.map(|seconds| seconds * 1e3).collect();
+        (ms.len() as u64 == n).then(|| stats::distribution(&mut ms)).flatten()
     });
     let e2e = listed.or_else(|| of("e2el"));
     // The tool's ITL is the gap between chunks. It is our ITL if each chunk is one token: if there are as many gaps as
