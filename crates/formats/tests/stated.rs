@@ -53,7 +53,7 @@ const ITL: &Definition = &itl::DEFINITION;
 const ICL: &Definition = &icl::DEFINITION;
 const E2E: &Definition = &e2e::FROM_SENT;
 
-static ROWS: [Row; 13] = [
+static ROWS: [Row; 14] = [
     // Only the measured phase counts, with its own duration.
     Row {
         file: "aiperf-warmup-records.jsonl",
@@ -119,6 +119,16 @@ static ROWS: [Row; 13] = [
         ],
         absent: &[],
         told: &[],
+    },
+    // The Rust client does not write its ramp, and states that all requests were sent at once.
+    Row {
+        file: "vllm-rs-ramp.json",
+        load: "replay",
+        requests: [12, 12, 0],
+        lengths: [64, 16],
+        figures: &[(Duration, "/duration", 1.0), (Latency(E2E, P99), "/p99_e2el_ms", 1.0)],
+        absent: &[],
+        told: &["The load is unknown"],
     },
     Row {
         file: "vllm-rs-plain.json",

@@ -9,7 +9,7 @@ use inferometer_analysis::cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::{Cell, Imported, ImportedPass, PassFold, PassSummary};
-use inferometer_model::load::Level;
+use inferometer_model::load::{Level, Recording, ReplayPlan};
 use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, send_delay, ttft};
 use inferometer_model::stats::Distribution;
@@ -80,6 +80,20 @@ pub(super) fn load(
         }),
         (None, None) => PassPlan::saturated(requests),
     }
+}
+
+/// Returns the load of a file that does not state its load, or states another one than its figures show: a replay of the
+/// times of the file.
+pub(super) fn unknown_load(source: &Source, requests: u32) -> PassPlan {
+    let mut recording = Recording::of_file(&source.file);
+    recording.requests = requests;
+    PassPlan::Replay(ReplayPlan {
+        recording,
+        speed: 1.0,
+        bound: Bound::requests(requests),
+        max_in_flight: None,
+        over_limit: OverLimit::default(),
+    })
 }
 
 /// The maximum time span of the requests, in seconds (about 32 years). If the span is longer, the file's times are

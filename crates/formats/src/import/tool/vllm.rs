@@ -13,7 +13,7 @@ use inferometer_model::{
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
-use super::pass::{Pass, definitions, import, load, unknown_arrivals};
+use super::pass::{Pass, definitions, import, load, unknown_arrivals, unknown_load};
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 use crate::simulation;
@@ -52,7 +52,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         Some(_) => 0,
         None => document.need_count("total_output_tokens")?,
     };
-    let pass = Pass {
+    let mut pass = Pass {
         plan: plan(&document, planned, arrivals),
         stated,
         requests,
@@ -80,7 +80,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     simulation::read(document.words("label"), &mut target);
     let measured_at = document.words("date").map(str::to_owned);
     let mut findings = findings(&document, has_requests, has_instants);
-    findings.extend(other_load(&document, &pass));
+    findings.extend(other_load(&document, &mut pass));
     if pass.plan.rate().is_some() && !has_instants && matches!(arrivals.0, Arrivals::Vllm { .. }) {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
@@ -131,8 +131,9 @@ fn plan(document: &Document<'_>, planned: u64, arrivals: (Arrivals, bool)) -> Pa
 }
 
 /// Returns the finding that the load is another one than the file states, if the figures show it: the Rust client does
-/// not write a ramp, and conversations are no closed loop if users wait between turns.
-fn other_load(document: &Document<'_>, pass: &Pass) -> Option<Finding> {
+/// not write a ramp, and conversations are no closed loop if users wait between turns. Replaces a load that the figures
+/// exclude by a replay of unknown times.
+fn other_load(document: &Document<'_>, pass: &mut Pass) -> Option<Finding> {
     let longest = ["p99.9", "p99", "p95", "p90", "mean"]
         .iter()
         .find_map(|name| document.number(&format!("{name}_e2el_ms")));
@@ -142,9 +143,12 @@ fn other_load(document: &Document<'_>, pass: &Pass) -> Option<Finding> {
         "the pass had conversations of several turns: it is imported as a closed loop with as many \
             requests in flight as conversations"
     } else if spread {
+        let requests = u32::try_from(pass.planned).unwrap_or(u32::MAX);
+        pass.plan = unknown_load(document.source, requests);
         "the file states that all requests were sent at once, but the pass lasted more than twice \
             as long as its longest requests: they were sent over time, for example in a ramp, which \
-            vLLM's Rust client does not write"
+            vLLM's Rust client does not write. The load is unknown: the pass is imported as a replay \
+            of unknown times"
     } else {
         return None;
     };

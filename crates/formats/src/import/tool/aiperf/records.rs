@@ -1,14 +1,13 @@
 //! Imports the requests in AIPerf's `profile_export.jsonl`.
 
-use inferometer_model::load::{Recording, ReplayPlan};
-use inferometer_model::{Bound, Finding, OutcomeCounts, OverLimit, PassPlan, calendar, code};
+use inferometer_model::{Finding, OutcomeCounts, calendar, code};
 use serde_json::Value;
 
 use super::{common, failure_text, in_ms};
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 use crate::import::tool::document::{Document, target};
-use crate::import::tool::pass::{Pass, counts, definitions, import};
+use crate::import::tool::pass::{Pass, counts, definitions, import, unknown_load};
 use crate::import::tool::request::ToolRequest;
 
 pub(in crate::import::tool) const FORMAT: &str = "AIPerf records";
@@ -78,16 +77,8 @@ fn pass(source: &Source, requests: Vec<ToolRequest>) -> Pass {
     let planned = u32::try_from(requests.len()).unwrap_or(u32::MAX);
     let asked = complete().next().map(|request| request.asked_output);
     let same = complete().all(|request| Some(request.asked_output) == asked);
-    let mut recording = Recording::of_file(&source.file);
-    recording.requests = planned;
     Pass {
-        plan: PassPlan::Replay(ReplayPlan {
-            recording,
-            speed: 1.0,
-            bound: Bound::requests(planned),
-            max_in_flight: None,
-            over_limit: OverLimit::default(),
-        }),
+        plan: unknown_load(source, planned),
         stated: inferometer_analysis::imported::ImportedPass::default(),
         has_instants: true,
         planned: u64::from(planned),
