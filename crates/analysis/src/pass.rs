@@ -150,6 +150,15 @@ impl PassSummary {
         self
     }
 
+    /// The same results with this value of a metric of whole passes that is not a field.
+    #[must_use]
+    pub fn with_figure(mut self, metric: &'static Definition, value: f64) -> Self {
+        let figures = std::mem::take(&mut self.figures);
+        let of = |known| if known == metric { Some(value) } else { figures.get(known) };
+        self.figures = Figures::each(of);
+        self
+    }
+
     /// Whether the pass is a trial with cancelled or skipped requests. For example, it was cut off, or the user
     /// interrupted it.
     pub fn is_cut_off(&self) -> bool {

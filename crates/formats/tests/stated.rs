@@ -10,7 +10,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, Tool};
 use inferometer_formats::import::read as import;
 use inferometer_model::Outcome;
-use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, tpot, ttft};
+use inferometer_model::metrics::{Definition, Statistic, e2e, icl, itl, throughput, tpot, ttft};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
@@ -39,12 +39,13 @@ struct Row {
 }
 
 enum Figure {
+    Total,
     Duration,
     Requests,
     Tokens,
     Latency(&'static Definition, Statistic),
 }
-use Figure::{Duration, Latency, Requests, Tokens};
+use Figure::{Duration, Latency, Requests, Tokens, Total};
 use Statistic::{Max, Mean, P50, P90, P99, P999};
 
 const TTFT: &Definition = &ttft::FROM_SENT;
@@ -222,6 +223,7 @@ static ROWS: [Row; 14] = [
             (Duration, "/Test Duration (s)", 1.0),
             (Requests, "/Req Throughput (req~1s)", 1.0),
             (Tokens, "/Output Throughput (tok~1s)", 1.0),
+            (Total, "/Total Throughput (tok~1s)", 1.0),
             (Latency(TTFT, Mean), "/Avg TTFT (ms)", 1.0),
             (Latency(E2E, Mean), "/Avg Latency (s)", 1e3),
         ],
@@ -255,6 +257,7 @@ fn each_stated_figure_is_imported_as_stated() {
                 Duration => pass.duration_s,
                 Requests => pass.requests_per_s,
                 Tokens => pass.output_tokens_per_s,
+                Total => pass.figure(&throughput::TOTAL_TOKENS),
                 Latency(metric, statistic) => {
                     pass.latency(metric).and_then(|values| statistic.of(values))
                 }

@@ -57,6 +57,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         duration_s: of_rate.or_else(|| total("benchmark_duration")),
         requests_per_s: rate,
         output_tokens_per_s: total("output_token_throughput"),
+        total_tokens_per_s: total("total_token_throughput"),
         input_tokens: total("total_isl").map(|tokens| tokens as u64),
         output_tokens: total("total_osl").map_or(0, |tokens| tokens as u64),
         asked: asked(&document),

@@ -42,6 +42,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         duration_s: Some(document.need("Test Duration (s)")?),
         requests_per_s: document.number("Req Throughput (req/s)"),
         output_tokens_per_s: document.number("Output Throughput (tok/s)"),
+        total_tokens_per_s: document.number("Total Throughput (tok/s)"),
         input_tokens: total("Avg Input Tokens"),
         output_tokens: total("Avg Output Tokens").unwrap_or(0),
         asked: [None, None],

@@ -125,6 +125,7 @@ fn pass(document: &Document<'_>, file: &Document<'_>) -> Result<Pass, ImportErro
         duration_s: document.number("duration"),
         requests_per_s: per_second("requests_per_second"),
         output_tokens_per_s: per_second("output_tokens_per_second"),
+        total_tokens_per_s: None,
         input_tokens: total("prompt_token_count"),
         output_tokens: total("output_token_count").unwrap_or(0),
         asked: asked(file),

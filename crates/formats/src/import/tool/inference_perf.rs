@@ -51,6 +51,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         duration_s: Some(document.need("benchmark_time_seconds")?),
         requests_per_s: per_s("requests"),
         output_tokens_per_s: per_s("output_tokens"),
+        total_tokens_per_s: None,
         input_tokens: document
             .count("successes.prompt_tokens.total")
             .or_else(|| total("prompt_len")),

@@ -9,9 +9,9 @@ use inferometer_analysis::cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::{Cell, Imported, ImportedPass, PassFold, PassSummary};
-use inferometer_model::load::{Level, Recording, ReplayPlan};
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::metrics::{e2e, send_delay, ttft};
+use inferometer_model::load::{Level, Recording, ReplayPlan};
+use inferometer_model::metrics::{e2e, send_delay, throughput, ttft};
 use inferometer_model::stats::Distribution;
 use inferometer_model::{
     Bound, ClosedPlan, Definition, Finding, OpenPlan, Outcome, OutcomeCounts, OverLimit, PassPlan,
@@ -36,6 +36,8 @@ pub(super) struct Pass {
     pub duration_s: Option<f64>,
     pub requests_per_s: Option<f64>,
     pub output_tokens_per_s: Option<f64>,
+    /// Input and output tokens per second, if the file states them. If not, they are computed from the numbers of tokens.
+    pub total_tokens_per_s: Option<f64>,
     /// Prompt tokens of all completed requests, if the file states them.
     pub input_tokens: Option<u64>,
     pub output_tokens: u64,
@@ -213,7 +215,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
             outcomes
         }
     };
-    PassSummary {
+    let summary = PassSummary {
         planned: pass.planned,
         outcomes,
         // The instants count from the first request of this pass, so the start in the run is unknown.
@@ -230,8 +232,11 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         steady_state: folded.steady_state.filter(|_| has_course),
         instrument: Instrument::default(),
         ..folded
+    };
+    match pass.total_tokens_per_s {
+        Some(total) => summary.with_stated_figures().with_figure(&throughput::TOTAL_TOKENS, total),
+        None => summary.with_stated_figures(),
     }
-    .with_stated_figures()
 }
 
 /// Removes all confidence intervals, because they depend on the times of the requests, which are not known.

@@ -62,6 +62,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         duration_s: Some(document.need("duration")?),
         requests_per_s: document.number("request_throughput"),
         output_tokens_per_s: document.number("output_throughput"),
+        total_tokens_per_s: document.number("total_token_throughput"),
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens,
         asked: [None, None],

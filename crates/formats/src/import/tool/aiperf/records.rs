@@ -86,6 +86,7 @@ fn pass(source: &Source, requests: Vec<ToolRequest>) -> Pass {
         duration_s,
         requests_per_s: per_second(count),
         output_tokens_per_s: per_second(output),
+        total_tokens_per_s: None,
         input_tokens: input,
         output_tokens: output,
         asked: [None, asked.filter(|_| same)],
