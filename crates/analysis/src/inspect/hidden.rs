@@ -1,7 +1,7 @@
 //! Finds output tokens without an event, and requests with several answers: what is known about the times of their
 //! tokens.
 
-use inferometer_model::{Finding, Timeline, digits};
+use inferometer_model::{Finding, Severity, Timeline, digits};
 
 inferometer_model::codes! {
     HIDDEN_REASONING = "hidden_reasoning", Note,
@@ -13,6 +13,9 @@ inferometer_model::codes! {
         "Requests have several answers, whose tokens arrive mixed."
         => "Request one answer (without `n` in --extra-body) to measure the times between tokens.";
 }
+
+/// If fewer than one in this many streams have tokens at unknown times, the others determine the figures.
+const FEW: u64 = 100;
 
 /// Counts completed streams with tokens that have no event, and requests with several answers.
 #[derive(Clone, Debug, Default)]
@@ -63,12 +66,15 @@ impl HiddenOutput {
             digits::count(self.several),
             digits::count(self.requests)
         );
+        let severity = match self.unknown * FEW < self.streams {
+            true => Severity::Note,
+            false => HIDDEN_TOKENS.severity,
+        };
         let found = [
-            (self.before, HIDDEN_REASONING, before),
-            (self.unknown, HIDDEN_TOKENS, unknown),
-            (self.several, SEVERAL_ANSWERS, several),
+            (self.before, Finding::of(HIDDEN_REASONING, before)),
+            (self.unknown, Finding::of(HIDDEN_TOKENS, unknown).severity(severity)),
+            (self.several, Finding::of(SEVERAL_ANSWERS, several)),
         ];
-        let found = found.into_iter().filter(|(count, ..)| *count > 0);
-        found.map(|(_, code, message)| Finding::of(code, message)).collect()
+        found.into_iter().filter(|(count, _)| *count > 0).map(|(_, finding)| finding).collect()
     }
 }

@@ -48,6 +48,18 @@ fn tokens_without_an_event_and_several_answers_are_reported() {
 }
 
 #[test]
+fn tokens_at_unknown_times_are_a_note_if_fewer_than_one_stream_in_a_hundred_has_them() {
+    for (others, severity) in [(99, Severity::Warning), (100, Severity::Note)] {
+        let mut records = vec![partly_shown(0, 100, None); others];
+        records.push(partly_shown(0, 60, None));
+        let findings = inspect(&records);
+        let found: Vec<_> = findings.iter().filter(|it| it.code == "hidden_tokens").collect();
+        let [finding] = found[..] else { panic!("{findings:#?}") };
+        assert_eq!(finding.severity, severity, "{}", finding.message);
+    }
+}
+
+#[test]
 fn skipped_messages_are_named_once_with_their_numbers() {
     let mut skipped = Skipped::default();
     (0..3).for_each(|_| skipped.add("ping"));
