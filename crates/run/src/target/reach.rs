@@ -251,10 +251,16 @@ fn choose_dialect(
     url: &Url,
     found: &ServerInfo,
 ) -> Result<&'static Dialect, TargetError> {
+    let names_all =
+        matches!(plan.target, TargetPlan::Server { dialect: Some(_), endpoint: Some(_), .. });
+    if let (Some(serves), false) = (found.serves_only, names_all) {
+        let (url, engine, serves) = (url.to_string(), found.line(), serves.to_owned());
+        return Err(TargetError::OtherKind { url, engine, serves });
+    }
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
-        _ => found.dialect.filter(|_| found.serves_only.is_none()).map(|name| {
+        _ => found.dialect.map(|name| {
             // Servers with these APIs also have the chat API, which alone can send messages.
             let has_chat = ["openai-completions", "tgi"].contains(&name);
             match has_chat && inferometer_workload::has_messages(&plan.workload) {
@@ -264,10 +270,6 @@ fn choose_dialect(
         }),
     };
     wanted.and_then(dialect).ok_or_else(|| {
-        if let (Some(serves), engine) = (found.serves_only, found.line()) {
-            let (url, serves) = (url.to_string(), serves.to_owned());
-            return TargetError::OtherKind { url, engine, serves };
-        }
         // A server that does not list its models may still support a dialect.
         let url = url.to_string();
         match &found.unexpected {
@@ -316,5 +318,41 @@ fn choose_model(
             Err(TargetError::NoModels { url: url.to_string(), why })
         }
         (None, _) => Err(TargetError::SeveralModels { url: url.to_string(), listed }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_plan::spec::{Known, Spec};
+
+    #[test]
+    fn a_server_without_generated_text_is_refused_whatever_dialect_is_named() {
+        let found = ServerInfo {
+            engine: Some("vllm"),
+            dialect: Some("openai-completions"),
+            serves_only: Some("embeddings"),
+            ..ServerInfo::default()
+        };
+        for (dialect, endpoint, is_refused) in [
+            (None, None, true),
+            (Some("openai-chat"), None, true),
+            // The user knows a path that the server does not state.
+            (Some("openai-chat"), Some("/v2/chat"), false),
+        ] {
+            let keys = serde_json::json!({
+                "target": "http://127.0.0.1:1", "dialect": dialect, "endpoint": endpoint,
+            });
+            let spec: Spec = serde_json::from_value(keys).expect("a spec");
+            let known =
+                Known { dialects: &["openai-chat"], models: &[], model_of_hub_id: |_| None };
+            let plan = spec.resolve(&known).expect("a plan");
+            let url = plan.target.urls().next().expect("an address");
+            let chosen = choose_dialect(&plan, url, &found);
+            let refused = chosen.err().map(|error| error.to_string());
+            assert_eq!(refused.is_some(), is_refused, "{dialect:?}: {refused:?}");
+            let words = "vllm serves embeddings, which Inferometer does not measure";
+            assert!(refused.is_none_or(|refused| refused.contains(words)));
+        }
     }
 }
