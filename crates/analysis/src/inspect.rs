@@ -112,7 +112,7 @@ impl Inspector {
     pub fn new(cell: &CellPlan, pass: &PassPlan, sampling: &Sampling) -> Self {
         Self {
             place: format!("{cell}, {pass}"),
-            ignore_eos: sampling.ignore_eos,
+            ignore_eos: sampling.asks_to_ignore_eos(),
             honours_ignore_eos: true,
             streamed: false,
             completed: 0,

@@ -42,6 +42,15 @@ pub struct Sampling {
     pub extra_body: Map<String, Value>,
 }
 
+impl Sampling {
+    /// Whether requests ask the server to continue after end-of-text: the plan asks for it, and the additional fields of
+    /// the body do not take it back.
+    pub fn asks_to_ignore_eos(&self) -> bool {
+        let own = self.extra_body.get("ignore_eos");
+        self.ignore_eos && !matches!(own, Some(Value::Null | Value::Bool(false)))
+    }
+}
+
 /// The fields of request bodies that limit the output tokens of one choice, in all dialects.
 const LENGTH_FIELDS: [&str; 5] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];

@@ -98,6 +98,18 @@ fn advice_on_short_outputs_omits_ignore_eos_if_the_server_does_not_support_it() 
 }
 
 #[test]
+fn short_outputs_are_no_finding_if_the_body_takes_ignore_eos_back() {
+    let short = Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, 40) };
+    for (own, is_told) in [("{}", true), (r#"{"ignore_eos": false}"#, false)] {
+        let extra_body = serde_json::from_str(own).unwrap();
+        let sampling = Sampling { extra_body, ..sampling(true, true) };
+        let findings = inspect_with(&sampling, std::slice::from_ref(&short));
+        let told = findings.iter().any(|finding| finding.code == "output_shorter_than_asked");
+        assert_eq!(told, is_told, "{own}");
+    }
+}
+
+#[test]
 fn prompt_token_counts_that_differ_from_the_request_are_reported_with_their_spread() {
     let counted = |tokens| {
         let mut record = good();

@@ -176,7 +176,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
         )));
     }
     let model = choose_model(plan, &server, &found, &mut findings)?;
-    if plan.sampling.ignore_eos {
+    if plan.sampling.asks_to_ignore_eos() {
         findings.extend(IgnoreEos::of(dialect, found.engine).finding(dialect, found.engine));
     }
     let path = match &plan.target {

@@ -135,7 +135,7 @@ fn without_needless<N: Network>(
 /// Whether the dialect itself sends this field, and the user has not set it.
 fn is_sent(plan: &Plan, dialect: &Dialect, field: &str) -> bool {
     if field == IGNORE_EOS {
-        return plan.sampling.ignore_eos;
+        return plan.sampling.asks_to_ignore_eos();
     }
     let request = Request::new(Prompt::Text(String::new()), 1, 1);
     let body = dialect.body(&request, &plan.sampling, "", &[]).unwrap_or_default();
