@@ -59,6 +59,7 @@ pub(crate) struct RequestInfo {
     input: u32,
     pub output: u32,
     output_limit: Option<u32>,
+    hides_reasoning: bool,
     counted_input: Option<u32>,
 }
 
@@ -69,6 +70,7 @@ impl RequestInfo {
             input: request.input_tokens,
             output: request.output_tokens,
             output_limit: request.output_limit(sampling),
+            hides_reasoning: request.hides_reasoning(sampling),
             counted_input: request.counted_tokens,
         }
     }
@@ -79,6 +81,7 @@ impl RequestInfo {
         record.asked_input = self.input;
         record.asked_output = self.output;
         record.output_limit = self.output_limit;
+        record.hides_reasoning = self.hides_reasoning;
         record.prompt_tokens_tokenizer = self.counted_input;
     }
 }

@@ -120,6 +120,10 @@ pub struct Record {
     /// Whether a stream was requested ([`crate::request::Sampling::stream`]). A body that is not streamed
     /// shows nothing about the arrivals of its tokens.
     pub streamed: bool,
+    /// Whether the request asks the server not to send the reasoning ([`crate::request::Request::hides_reasoning`]).
+    /// False in records of versions without this key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_reasoning: bool,
     /// Prompt tokens as the run's own tokenizer counts them; `None` if it did not count them.
     pub prompt_tokens_tokenizer: Option<u32>,
 

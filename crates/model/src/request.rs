@@ -107,6 +107,15 @@ impl Request {
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
     }
 
+    /// Whether the request asks the server not to send the reasoning, which the server may count nevertheless:
+    /// `include_reasoning` of vLLM, `reasoning.exclude` of OpenRouter, `reasoning_format` of Groq.
+    pub fn hides_reasoning(&self, sampling: &Sampling) -> bool {
+        let field = |name| self.extra_body.get(name).or_else(|| sampling.extra_body.get(name));
+        field("include_reasoning") == Some(&Value::Bool(false))
+            || field("reasoning").is_some_and(|reasoning| reasoning["exclude"] == true)
+            || field("reasoning_format").is_some_and(|format| format == "hidden")
+    }
+
     /// The planned lengths of the request.
     pub fn lengths(&self) -> CellPlan {
         CellPlan { input_length: self.input_tokens, output_length: self.output_tokens }
@@ -222,6 +231,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn extra_fields_take_back_ignore_eos_and_hide_the_reasoning() {
+        for (of_plan, of_request, ignores_eos, hides) in [
+            (json!({}), json!({}), true, false),
+            (json!({"ignore_eos": false, "include_reasoning": true}), json!({}), false, false),
+            (json!({"ignore_eos": null, "include_reasoning": false}), json!({}), false, true),
+            (json!({"include_reasoning": false}), json!({"include_reasoning": true}), true, false),
+            (json!({}), json!({"reasoning": {"exclude": true}}), true, true),
+            (json!({"reasoning_format": "hidden"}), json!({}), true, true),
+        ] {
+            let shown = format!("{of_plan} {of_request}");
+            let (Value::Object(extra_body), Value::Object(own)) = (of_plan, of_request) else {
+                panic!("{shown}")
+            };
+            let sampling =
+                Sampling { temperature: 0.0, ignore_eos: true, stream: true, extra_body };
+            let mut request = Request::new(Prompt::Text(String::new()), 1, 8);
+            request.extra_body = own;
+            assert_eq!(sampling.asks_to_ignore_eos(), ignores_eos, "{shown}");
+            assert_eq!(request.hides_reasoning(&sampling), hides, "{shown}");
+        }
+    }
 
     #[test]
     fn extra_fields_replace_or_remove_the_output_limit() {

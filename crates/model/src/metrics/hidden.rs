@@ -66,6 +66,9 @@ impl HiddenTokens {
             found.at_end(record, events, all - f64::from(found.before));
             // Each event has its own tokens, so that the others lie between or before events.
             found.is_unknown |= known && found.end.is_none() && !events.is_empty();
+            // The tokens may be those of a reasoning whose number the server does not state.
+            found.is_unknown |=
+                record.hides_reasoning && found.before == 0 && shown_reasoning(record) == 0;
         }
         found
     }

@@ -133,6 +133,7 @@ pub(super) fn decode(
         asked_output: small(asked_output)?,
         output_limit: undo_some(output_limit)?,
         streamed: flags & STREAMED != 0,
+        hides_reasoning: flags & HIDES_REASONING != 0,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
         due: chain.take(due)?,
         picked: chain.take_some(picked)?,
@@ -178,11 +179,12 @@ fn skipped_of(text: Option<String>) -> Result<Skipped, Malformed> {
     counts.map(Option::unwrap_or_default).map_err(|_| Malformed::new("wrong counts of messages"))
 }
 
-/// The bits of the flags: a streamed request, a new connection, a reused connection. The fourth format has only
-/// the first bit; earlier formats have no flags.
+/// The bits of the flags: a streamed request, a new connection, a reused connection, a request that hides the reasoning.
+/// The fourth format has only the first bit; earlier formats have no flags.
 const STREAMED: u64 = 1;
 const NEW_CONNECTION: u64 = 2;
 const KEPT_CONNECTION: u64 = 4;
+const HIDES_REASONING: u64 = 8;
 
 fn flags(record: &Record) -> u64 {
     let connection = match record.kept_connection {
@@ -190,11 +192,12 @@ fn flags(record: &Record) -> u64 {
         Some(false) => NEW_CONNECTION,
         Some(true) => KEPT_CONNECTION,
     };
-    (u64::from(record.streamed) * STREAMED) | connection
+    let hides_reasoning = u64::from(record.hides_reasoning) * HIDES_REASONING;
+    (u64::from(record.streamed) * STREAMED) | connection | hides_reasoning
 }
 
 fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
-    match flags & !STREAMED {
+    match flags & !(STREAMED | HIDES_REASONING) {
         0 => Ok(None),
         NEW_CONNECTION => Ok(Some(false)),
         KEPT_CONNECTION => Ok(Some(true)),

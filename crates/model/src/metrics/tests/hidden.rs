@@ -89,6 +89,26 @@ fn tokens_without_an_event_count_where_they_are_known_to_lie_and_otherwise_hide_
 }
 
 #[test]
+fn gaps_are_unknown_if_the_request_hides_a_reasoning_whose_tokens_are_not_stated() {
+    type Case = (fn(u32) -> Option<EventKind>, Option<u32>, Option<f64>);
+    let half = |token: u32| (token >= 20).then_some(Text);
+    let all = |_| Some(Text);
+    let cases: [Case; 4] = [
+        (half, Some(0), None),
+        (half, None, None),
+        (half, Some(20), Some(20.0)),
+        (all, Some(0), Some(20.0)),
+    ];
+    for (kind, reasoning, tpot) in cases {
+        let record = Record { hides_reasoning: true, ..partly_shown(reasoning, kind) };
+        let timeline = Timeline::new(&record);
+        let found = tpot::tpot_ms(&timeline);
+        assert_eq!(found.map(|ms| (ms * 1e6).round()), tpot.map(|ms| ms * 1e6), "{reasoning:?}");
+        assert!(ttft::from_sent(&timeline).is_some());
+    }
+}
+
+#[test]
 fn gaps_are_unknown_if_the_tokens_of_events_are_too_few_or_two_silent_tokens_end_the_answer() {
     let two_silent: Vec<_> =
         (0..5).map(|token| (100.0 + 20.0 * f64::from(token), Text, None)).collect();
