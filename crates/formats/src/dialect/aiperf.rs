@@ -158,7 +158,8 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
     }
     if pass.records.iter().any(|record| !record.outcome.is_complete()) {
         let names = ERROR_ADJUSTED.map(|(label, _)| label.trim_end_matches(" (ms)"));
-        table = table.without(format!("not computed: {}", names.join(", ")));
+        let names = names.join(", ");
+        table = table.without(format!("{names}, in which a failed request is infinite"));
     }
     table
 }
