@@ -69,6 +69,12 @@ impl RangeFold {
         }
     }
 
+    /// Gives a metric the values that another one has had so far.
+    pub(crate) fn copy(&mut self, from: &Definition, to: &'static Definition) {
+        let known = self.ends.iter().find(|ends| ends.metric == from);
+        self.ends.extend(known.cloned().map(|ends| Ends { metric: to, ..ends }));
+    }
+
     /// Computes the ranges of `figures`, which must come from the same requests.
     pub(crate) fn finish(self, figures: &Distributions) -> Ranges {
         let mut ranges = Ranges::default();

@@ -31,6 +31,9 @@ pub struct Definition {
     /// The formula as a function.
     #[serde(skip)]
     pub value: Value,
+    /// The metric with the same values, if there is one for most requests.
+    #[serde(skip)]
+    pub equals: Option<Equals>,
     /// The name in tables and plots, such as `TTFT`.
     #[serde(skip)]
     pub title: &'static str,
@@ -96,6 +99,7 @@ impl Definition {
         source: "Inferometer.",
         version: 1,
         value: Value::Pass(|_| None),
+        equals: None,
         title: "",
         result_key: "",
         of_classes: false,
@@ -108,6 +112,16 @@ impl Definition {
         exported: None,
         live: None,
     };
+}
+
+/// A metric has the same values and error margins as another one, for requests of some kind. While a pass has only such
+/// requests, its values are collected once.
+#[derive(Clone, Copy, Debug)]
+pub struct Equals {
+    /// The other metric, which stands before this one in the list of metrics.
+    pub metric: &'static Definition,
+    /// Whether both have the same values of a completed request.
+    pub of: fn(&Timeline<'_>) -> bool,
 }
 
 /// How large the error of the client's values of a metric can be. The true time of an arrival may be earlier than its

@@ -1,6 +1,8 @@
 //! ICL: inter-chunk latency, the gaps between the arrivals of token events. Gaps are not divided by tokens.
 
-use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Timeline, TokenEvent, Value};
+use super::{
+    Definition, Equals, ErrorBound, ErrorMargin, JudgedOn, Timeline, TokenEvent, Value, itl,
+};
 use crate::stats::Weighted;
 
 /// ICL: one value for each gap between token events.
@@ -13,6 +15,7 @@ pub static DEFINITION: Definition = Definition {
     version: 2,
     source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
     value: Value::Pooled(icl_ms),
+    equals: Some(Equals { metric: &itl::DEFINITION, of: is_one_token_each }),
     title: "ICL",
     result_key: "icl_ms",
     of_gaps: true,
@@ -20,6 +23,11 @@ pub static DEFINITION: Definition = Definition {
     bound: Some(ErrorBound { key: None, of: margin }),
     ..Definition::DEFAULT
 };
+
+/// Whether each event after the first one has one token.
+fn is_one_token_each(timeline: &Timeline<'_>) -> bool {
+    timeline.events.iter().skip(1).all(|event| event.tokens == 1.0)
+}
 
 /// Appends each gap between token events, in milliseconds.
 pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {

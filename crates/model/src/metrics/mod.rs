@@ -77,8 +77,8 @@ static DEFINITIONS: &[&Definition] = &[
 
 pub use bundles::Bundles;
 pub use definition::{
-    CoveredRequests, Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests,
-    Pending, Unit, Value,
+    CoveredRequests, Definition, Direction, Equals, ErrorBound, ErrorMargin, JudgedOn, Live,
+    OnRequests, Pending, Unit, Value,
 };
 pub use gaps::Gaps;
 pub use hidden::HiddenTokens;

@@ -13,7 +13,7 @@ pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     if keys.len() >= FEWEST {
         keys = by_counting(keys);
     }
-    if !keys.is_sorted() {
+    if !insert(&mut keys) {
         keys.sort_unstable();
     }
     keys.into_iter().map(|key| f64::from_bits(order_key(key as u64) as u64)).collect()
@@ -44,6 +44,24 @@ fn by_counting(mut keys: Vec<i64>) -> Vec<i64> {
         std::mem::swap(&mut keys, &mut other);
     }
     keys
+}
+
+/// Sorts keys that are nearly in order, such as sums of times whose last bits differ. Returns false if that takes too many
+/// steps; then the keys are not in order.
+fn insert(keys: &mut [i64]) -> bool {
+    let mut steps = 4 * keys.len();
+    for end in 1..keys.len() {
+        let mut at = end;
+        while at > 0 && keys[at - 1] > keys[at] {
+            keys.swap(at - 1, at);
+            at -= 1;
+            if steps == 0 {
+                return false;
+            }
+            steps -= 1;
+        }
+    }
+    true
 }
 
 /// Converts the bits of a float into a whole number, such that the whole numbers have the order of [`f64::total_cmp`].

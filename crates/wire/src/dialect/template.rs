@@ -6,6 +6,19 @@
 
 use memchr::memchr2;
 
+/// Whether a byte is a part of a text in JSON that stands for itself.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [true; 256];
+    let mut byte = 0;
+    while byte < 32 {
+        is_plain[byte] = false;
+        byte += 1;
+    }
+    is_plain[b'"' as usize] = false;
+    is_plain[b'\\' as usize] = false;
+    is_plain
+};
+
 /// The bytes around the text in a stream's messages.
 #[derive(Debug, Default)]
 pub(super) struct Template {
@@ -49,8 +62,11 @@ impl Template {
         // The first part ends with a quote and the second part begins with one, so neither cut divides a
         // character.
         let text = &message[self.before..end];
-        let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
-        if text.iter().all(is_plain) { simdutf8::basic::from_utf8(text).ok() } else { None }
+        if text.iter().all(|byte| IS_PLAIN[usize::from(*byte)]) {
+            simdutf8::basic::from_utf8(text).ok()
+        } else {
+            None
+        }
     }
 }
 
