@@ -73,7 +73,10 @@ impl Column {
     /// Computes the distribution, with confidence intervals if the pass has a layout that allows them. `None` if
     /// there is no value.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
-        self.finish_and(layout, |_| ()).map(|(found, ())| found)
+        match (self, layout) {
+            (Self::Pooled(pool, _), None) => pool.distribution(),
+            (column, _) => column.finish_and(layout, |_| ()).map(|(found, ())| found),
+        }
     }
 
     /// Like [`Self::finish`], with what `more` makes of the values in their order.

@@ -57,21 +57,23 @@ impl RunDelay {
 /// received a processor. Returns the second and the third number. This runs twice for each long wait, so it reads the
 /// digits itself.
 fn parse(text: &[u8]) -> Option<(u64, u64)> {
-    let mut numbers = [None; 3];
-    let mut at = 0;
-    for &byte in text {
-        let number: &mut Option<u64> = numbers.get_mut(at)?;
-        match byte {
-            b'0'..=b'9' => {
-                let digits = number.unwrap_or(0).checked_mul(10)?;
-                *number = Some(digits.checked_add(u64::from(byte - b'0'))?);
-            }
-            b' ' => at += 1,
-            b'\n' => break,
-            _ => return None,
-        }
+    let first = text.iter().position(|byte| *byte == b' ')?;
+    let (waited_ns, rest) = number(&text[first + 1..])?;
+    let (turns, _) = number(rest.strip_prefix(b" ")?)?;
+    Some((waited_ns, turns))
+}
+
+/// The number at the beginning of a text, and the rest of the text.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0_u64;
+    let mut digits = 0;
+    while let Some(digit) = text.get(digits).map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        number = number.wrapping_mul(10).wrapping_add(digit.into());
+        digits += 1;
     }
-    numbers[1].zip(numbers[2])
+    (digits > 0).then(|| (number, &text[digits..]))
 }
 
 #[cfg(test)]

@@ -219,6 +219,9 @@ fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, parsed: &mut ParsedRespo
 }
 
 fn message(event: &str, data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
+    if decode.again(data.as_bytes(), parsed) {
+        return;
+    }
     parsed.begin_message();
     if data.len() > SMALL_MESSAGE_BYTES
         && let Some(why) = too_large_decoded(data.as_bytes())

@@ -77,6 +77,11 @@ impl ParsedResponse {
         self.events.capacity() * size_of::<Event>() + text(&self.text) + text(&self.reasoning)
     }
 
+    /// Whether the text and the reasoning are stored.
+    pub(crate) fn keeps_text(&self) -> bool {
+        self.text.is_some()
+    }
+
     /// The length of the stored text and reasoning, in bytes.
     pub fn text_bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

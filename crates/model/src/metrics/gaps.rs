@@ -7,7 +7,7 @@ use super::Timeline;
 pub struct Gaps {
     /// Completed streams with two token events or more.
     pub streams: u64,
-    /// Streams among them for which [`Bundles::hide_gaps`] is true.
+    /// Streams among them for which [`super::Bundles::hide_gaps`] is true.
     pub hidden: u64,
     /// Other streams among them in which it is unknown where tokens without an event lie, or which token belongs to
     /// which answer ([`super::HiddenTokens::is_unknown`]).

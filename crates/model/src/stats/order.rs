@@ -19,6 +19,36 @@ pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     keys.into_iter().map(|key| f64::from_bits(order_key(key as u64) as u64)).collect()
 }
 
+/// Values that are put in order only as far as a few ascending ranks need it, which is less work than sorting.
+pub(super) struct Selected {
+    keys: Vec<i64>,
+    /// The number of values up to the last rank that was asked for.
+    done: usize,
+}
+
+impl Selected {
+    pub fn new(values: impl Iterator<Item = f64>) -> Self {
+        Self { keys: values.map(|value| order_key(value.to_bits())).collect(), done: 0 }
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The value at a rank; ranks start at 0. It must have been asked for before, or follow all ranks so far.
+    ///
+    /// # Panics
+    /// If there are not so many values.
+    pub fn value(&mut self, rank: usize) -> f64 {
+        if rank >= self.done {
+            self.keys[self.done..].select_nth_unstable(rank - self.done);
+            self.done = rank + 1;
+        }
+        f64::from_bits(order_key(self.keys[rank] as u64) as u64)
+    }
+}
+
 /// The keys in ascending order of their highest bits that differ.
 fn by_counting(mut keys: Vec<i64>) -> Vec<i64> {
     let (least, most) = keys

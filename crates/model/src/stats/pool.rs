@@ -2,8 +2,9 @@
 //! exactly; with more values, they are counted in a sketch.
 
 use super::curve::{Of, Ordered};
+use super::order::Selected;
 use super::parts::Sums;
-use super::quantile::Ranked;
+use super::quantile::{Ranked, even_weight, place, weighted_percentile};
 use super::sketch::Sketch;
 use crate::stats::{Distribution, Weighted};
 
@@ -102,23 +103,39 @@ impl Pool {
 
     /// The distribution of the pooled values; `None` without values. `n` is the sum of the weights, rounded.
     pub fn distribution(&self) -> Option<Distribution> {
-        self.distribution_of(&self.ordered())
+        let weight = even_weight(&self.samples).filter(|_| self.beyond.is_none());
+        let Some(weight) = weight else { return self.distribution_of(&self.ordered()) };
+        let values = self.samples.iter().map(|sample| sample.value);
+        let max = values.clone().max_by(f64::total_cmp)?;
+        let mut selected = Selected::new(values);
+        let (count, total) = (selected.len(), selected.len() as f64 * weight);
+        let mut value_at = |rank| selected.value(place(rank, weight, count));
+        let percentile = |q| weighted_percentile(total, q, &mut value_at);
+        Some(self.with_percentiles(max, PERCENTILES.map(percentile)))
     }
 
     /// Like [`Pool::distribution`], with the values of [`Pool::ordered`].
     pub fn distribution_of(&self, ordered: &Ordered<'_>) -> Option<Distribution> {
         let max = ordered.max()?;
-        Some(Distribution {
+        Some(self.with_percentiles(max, PERCENTILES.map(|q| ordered.percentile(q))))
+    }
+
+    fn with_percentiles(&self, max: f64, percentiles: [f64; 5]) -> Distribution {
+        let [p50, p90, p95, p99, p999] = percentiles;
+        Distribution {
             mean: self.sums.mean(),
-            p50: ordered.percentile(0.50),
-            p90: ordered.percentile(0.90),
-            p95: Some(ordered.percentile(0.95)),
-            p99: ordered.percentile(0.99),
-            p999: Some(ordered.percentile(0.999)),
+            p50,
+            p90,
+            p95: Some(p95),
+            p99,
+            p999: Some(p999),
             max,
             n: self.sums.weight().round() as u64,
             exact: self.beyond.is_none(),
             ..Distribution::default()
-        })
+        }
     }
 }
+
+/// The percentiles of a distribution, in ascending order.
+const PERCENTILES: [f64; 5] = [0.50, 0.90, 0.95, 0.99, 0.999];

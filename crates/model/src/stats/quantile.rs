@@ -35,8 +35,7 @@ pub(super) enum Ranked {
 impl Ranked {
     /// The ranks of values in any order. They do not depend on the order.
     pub fn new(samples: &[Weighted]) -> Self {
-        let weight = samples.first().map_or(1.0, |first| first.weight);
-        if weight.fract() == 0.0 && samples.iter().all(|sample| sample.weight == weight) {
+        if let Some(weight) = even_weight(samples) {
             let values = samples.iter().map(|sample| sample.value);
             return Self::Even(order::sorted(values), weight);
         }
@@ -59,8 +58,7 @@ impl Ranked {
     /// # Panics
     /// If there are no values.
     pub fn percentile(&self, q: f64) -> f64 {
-        let rank = (self.total() - 1.0).max(0.0) * q + 1.0;
-        interpolate(self.value_at(rank.floor()), self.value_at(rank.floor() + 1.0), rank.fract())
+        weighted_percentile(self.total(), q, |rank| self.value_at(rank))
     }
 
     /// The sum of the weights.
@@ -99,8 +97,24 @@ impl Ranked {
     }
 }
 
+/// The weight of each sample, if all have the same weight, and it is a whole number.
+pub(super) fn even_weight(samples: &[Weighted]) -> Option<f64> {
+    let weight = samples.first().map_or(1.0, |first| first.weight);
+    let is_whole = weight > 0.0 && weight.fract() == 0.0;
+    let is_even = is_whole && samples.iter().all(|sample| sample.weight == weight);
+    is_even.then_some(weight)
+}
+
+/// The quantile `q` of values whose weights have the sum `total`. `value_at` returns the value at a rank, a whole number
+/// from 1, and is called with ascending ranks.
+pub(super) fn weighted_percentile(total: f64, q: f64, mut value_at: impl FnMut(f64) -> f64) -> f64 {
+    let rank = (total - 1.0).max(0.0) * q + 1.0;
+    let low = value_at(rank.floor());
+    interpolate(low, value_at(rank.floor() + 1.0), rank.fract())
+}
+
 /// The index of the value at a rank, if each of `count` values has this weight.
-fn place(rank: f64, weight: f64, count: usize) -> usize {
+pub(super) fn place(rank: f64, weight: f64, count: usize) -> usize {
     ((rank / weight).ceil() as usize).clamp(1, count) - 1
 }
 

@@ -147,6 +147,16 @@ proptest! {
     }
 
     #[test]
+    fn a_distribution_is_the_same_from_selected_and_from_sorted_values(
+        values in prop::collection::vec(prop_oneof![-9.0f64..9.0, Just(0.0), Just(7.0)], 1..1_500),
+        weight in prop_oneof![Just(1.0), Just(3.0), 0.5f64..3.0],
+    ) {
+        let mut pool = Pool::default();
+        pool.add_request(|all| all.extend(values.iter().map(|&value| Weighted { value, weight })));
+        prop_assert_eq!(pool.distribution(), pool.distribution_of(&pool.ordered()));
+    }
+
+    #[test]
     fn integer_weights_are_equivalent_to_repeated_values(
         mut pairs in prop::collection::vec((0u32..50, 1u32..6), 1..60),
     ) {

@@ -87,12 +87,23 @@ struct Learnt {
 }
 
 impl Learnt {
-    /// Adds the output of a chunk with this text.
-    fn output(self, text: &str, parsed: &mut ParsedResponse) {
-        match self.is_reasoning {
-            true => parsed.reasoning(text, self.tokens),
-            false => parsed.text(text, self.tokens),
+    /// Adds the output of a chunk with this text. Returns false if the text is not UTF-8; then nothing has changed.
+    fn output(self, text: &[u8], parsed: &mut ParsedResponse) -> bool {
+        let Self { is_reasoning, tokens } = self;
+        if text.is_ascii() && !parsed.keeps_text() {
+            // Only the number of its characters is needed.
+            let kind = if is_reasoning { EventKind::Reasoning } else { EventKind::Text };
+            parsed.begin_message();
+            parsed.token(kind, text.len() as u32, tokens);
+            return true;
         }
+        let Ok(text) = str::from_utf8(text) else { return false };
+        parsed.begin_message();
+        match is_reasoning {
+            true => parsed.reasoning(text, tokens),
+            false => parsed.text(text, tokens),
+        }
+        true
     }
 }
 
@@ -224,10 +235,6 @@ impl OpenAi {
 
 impl Decode for OpenAi {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
-        if let Some(text) = self.template.text(data.as_bytes()).filter(|_| !parsed.done) {
-            self.learnt.output(text, parsed);
-            return Ok(());
-        }
         let chunk: Chunk<'_> = parse(data)?;
         if chunk.is_error() {
             return Err(Undecoded::Error);
@@ -250,10 +257,8 @@ impl Decode for OpenAi {
     }
 
     fn again(&mut self, data: &[u8], parsed: &mut ParsedResponse) -> bool {
-        let Some(text) = self.template.text(data).filter(|_| !parsed.done) else { return false };
-        parsed.begin_message();
-        self.learnt.output(text, parsed);
-        true
+        let text = self.template.text(data).filter(|_| !parsed.done);
+        text.is_some_and(|text| self.learnt.output(text, parsed))
     }
 
     fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {
