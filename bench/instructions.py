@@ -3,7 +3,8 @@
 
     bench/instructions.py [--binary BINARY] [--top 10]
 
-A count does not depend on how busy the machine is, apart from how many tokens arrive between two waits. The load is that
+A count does not depend on how busy the machine is, apart from how many tokens arrive between two waits: two counts per
+token of the same binary differed by up to 6 %. The load is that
 of 32 streams with a token every 20 ms, 128 requests; the server is a part of the program and a process of its own. Each
 figure is the difference of two runs, so that it contains nothing that both runs do once:
 - per token: 128 requests of 240 tokens, minus 128 requests of 40 tokens;
