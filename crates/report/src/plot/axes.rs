@@ -33,7 +33,7 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
             let (x, top) = (coordinate(layout.at_x(placed, tick.at)), coordinate(placed.top));
             let _ = write!(grid, "M{x},{top}v{}", coordinate(placed.height));
         }
-        svg.path(&grid, &format!(r#" stroke="{}""#, svg.css(Paint::Grid)));
+        svg.path(&grid, &format!(r#" stroke="{}"{}"#, svg.css(Paint::Grid), svg.crisp()));
         if placed.labels_x {
             draw_x_ticks(svg, layout, placed);
         }
@@ -76,7 +76,7 @@ fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
 pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (index, (panel, placed)) in chart.panels.iter().zip(&layout.panels).enumerate() {
         let bottom = placed.bottom();
-        svg.line((placed.left, bottom), (placed.right(), bottom), Paint::Axis, "");
+        svg.line((placed.left, bottom), (placed.right(), bottom), Paint::Axis, svg.crisp());
         let label = label(&panel.y, placed.y);
         let above = (placed.left, placed.top - ABOVE);
         match (chart.arrangement, panel.title.as_str()) {

@@ -38,7 +38,10 @@ pub fn figure(chart: &Chart) -> String {
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
         // The script clips the outer group and moves the inner one.
         svg.group("", |svg| {
-            svg.group(r#"class="ink""#, |svg| ink::draw_panel(svg, &layout, placed, panel));
+            svg.group(r#"class="ink""#, |svg| {
+                ink::draw_bands(svg, &layout, placed, panel);
+                ink::draw_panel(svg, &layout, placed, panel);
+            });
         });
     }
     axes::draw_titles(&mut svg, chart, &layout);

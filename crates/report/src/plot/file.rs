@@ -31,8 +31,10 @@ pub fn file(chart: &Chart, theme: Theme) -> String {
     let notes = wrapped(chart.footnotes.iter().chain([&chart.origin]), room);
     let mut svg = Svg::new(width, layout.height + BELOW + notes.len() as f64 * LINE, theme);
     head.draw(&mut svg, room);
+    let panels = || chart.panels.iter().zip(&layout.panels);
+    panels().for_each(|(panel, placed)| ink::draw_bands(&mut svg, &layout, placed, panel));
     svg.group(r#"class="axes""#, |svg| axes::draw_grid(svg, chart, &layout));
-    for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
+    for (panel, placed) in panels() {
         ink::draw_panel(&mut svg, &layout, placed, panel);
         if let Legend::LineEnds(heading) = &chart.legend {
             line_ends::draw(&mut svg, &layout, placed, panel, heading);

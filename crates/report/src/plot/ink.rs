@@ -13,16 +13,18 @@ use super::theme::Paint;
 use crate::chart::{Panel, Series, Shape};
 use crate::significant;
 
-/// Draws the bands of a panel, then its series.
-pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, panel: &Panel) {
+/// Draws the bands of a panel.
+pub(super) fn draw_bands(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, panel: &Panel) {
     for band in &panel.bands {
         let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
-        let (paint, more) = match band.is_result {
-            false => (Paint::Grid, r#" fill-opacity="0.45""#),
-            true => (Paint::Named(2), r#" fill-opacity="0.18""#),
-        };
-        svg.rect(from, placed.top, (to - from).max(1.0), placed.height, paint, more);
+        let (paint, opacity) =
+            if band.is_result { (Paint::Named(2), 0.18) } else { (Paint::Grid, 0.45) };
+        svg.tint([from, placed.top, (to - from).max(1.0), placed.height], paint, opacity);
     }
+}
+
+/// Draws the series of a panel.
+pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &PanelLayout, panel: &Panel) {
     let marked = panel.series.iter().filter(|series| series.shape == Shape::Marked);
     let count = marked.count() as f64;
     let pen = |(index, series): (usize, _)| {

@@ -1,24 +1,17 @@
-//! Converts an SVG to pixels with the bundled fonts, so that a plot looks the same on every machine. No
-//! font or other file of the machine is loaded.
+//! Converts an SVG to pixels.
 
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::{Arc, OnceLock};
 
+use ab_glyph::Rect;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use png::{BitDepth, ColorType, Encoder, EncodingError, chunk};
 use resvg::tiny_skia::{Color, Pixmap, PremultipliedColorU8, Transform};
-use resvg::usvg::{self, fontdb};
+use resvg::usvg::{self, roxmltree};
 
+use super::lettering::{Lettering, letterings};
 use crate::ReportError;
-
-/// The fonts of charts. `fonts/README.md` states their sources and how they were reduced to subsets.
-const FONTS: [&[u8]; 3] = [
-    include_bytes!("../../fonts/NotoSans-Regular-subset.ttf"),
-    include_bytes!("../../fonts/NotoSans-Bold-subset.ttf"),
-    include_bytes!("../../fonts/DroidSansFallback-subset.ttf"),
-];
 
 /// The first byte of a row in a PNG. Equal rows of pixels compress well without a filter.
 const NO_FILTER: u8 = 0;
@@ -37,13 +30,8 @@ const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
 /// [`ReportError::Svg`] if the text is not an SVG. [`ReportError::Size`] if the scale is not between 0.1
 /// and 8, or the image would be too large. [`ReportError::Png`] if the pixels cannot be encoded.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
-    let options = usvg::Options {
-        font_family: "Noto Sans".to_owned(),
-        fontdb: Arc::clone(fonts()),
-        ..usvg::Options::default()
-    };
-    let tree = usvg::Tree::from_str(svg, &options)
-        .map_err(|error| ReportError::Svg { why: error.to_string() })?;
+    let document = document(svg)?;
+    let tree = usvg::Tree::from_xmltree(&document, &usvg::Options::default()).map_err(invalid)?;
     let width = (tree.size().width() * scale).ceil() as u32;
     let height = (tree.size().height() * scale).ceil() as u32;
     let unusable = || ReportError::Size { scale, width, height };
@@ -53,7 +41,28 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let mut pixmap = Pixmap::new(width, height).ok_or_else(unusable)?;
     pixmap.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    letterings(&document, scale).iter().for_each(|text| text.draw(&mut pixmap));
     encoded(&pixmap).map_err(|error| ReportError::Png { why: error.to_string() })
+}
+
+/// The texts of a plot, each with the left, upper, right and lower end of its line in pixels of the SVG.
+///
+/// # Errors
+/// [`ReportError::Svg`] if the text is not an SVG.
+pub fn texts(svg: &str) -> Result<Vec<(String, [f32; 4])>, ReportError> {
+    let text = |it: &Lettering<'_>| {
+        let Rect { min, max } = it.area();
+        (it.text.to_owned(), [min.x, min.y, max.x, max.y])
+    };
+    Ok(letterings(&document(svg)?, 1.0).iter().map(text).collect())
+}
+
+fn document(svg: &str) -> Result<roxmltree::Document<'_>, ReportError> {
+    roxmltree::Document::parse(svg).map_err(invalid)
+}
+
+fn invalid(error: impl ToString) -> ReportError {
+    ReportError::Svg { why: error.to_string() }
 }
 
 /// The pixels as a PNG without transparency, because no chart is transparent.
@@ -112,8 +121,10 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
             continue;
         }
         rows.push(NO_FILTER);
-        for run in row.chunk_by(PremultipliedColorU8::eq) {
-            let pixel = run[0];
+        let mut rest = row;
+        while let [pixel, ..] = *rest {
+            let (run, other) = rest.split_at(equal_pixels(rest));
+            rest = other;
             let place = &mut recent[usize::from(pixel.green()) % RECENT];
             let index = match *place {
                 Some((same, index)) if same == pixel => index,
@@ -129,6 +140,14 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((palette, rows))
 }
 
+/// The number of pixels at the start of a part of a row that are equal to its first pixel.
+fn equal_pixels(row: &[PremultipliedColorU8]) -> usize {
+    // Most of an image is background: several pixels are compared at once.
+    let first = [row[0]; 16];
+    let in_blocks = 16 * row.chunks_exact(16).take_while(|block| **block == first).count();
+    in_blocks + row[in_blocks..].iter().take_while(|pixel| **pixel == row[0]).count()
+}
+
 /// The rows of an image: `NO_FILTER`, then red, green and blue of each pixel.
 fn coloured(pixmap: &Pixmap) -> Vec<u8> {
     let width = pixmap.width() as usize;
@@ -140,19 +159,6 @@ fn coloured(pixmap: &Pixmap) -> Vec<u8> {
         }
     }
     rows
-}
-
-/// The bundled fonts, parsed once.
-fn fonts() -> &'static Arc<fontdb::Database> {
-    static DATABASE: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
-    DATABASE.get_or_init(|| {
-        let mut database = fontdb::Database::new();
-        for font in FONTS {
-            database.load_font_data(font.to_vec());
-        }
-        database.set_sans_serif_family("Noto Sans");
-        Arc::new(database)
-    })
 }
 
 #[cfg(test)]

@@ -40,12 +40,34 @@ impl Svg {
 
     /// Draws a filled rectangle; `more` are further attributes.
     pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: Paint, more: &str) {
-        let fill = self.css(fill);
-        let [x, y, w, h] = [x, y, w, h].map(coordinate);
+        self.rect_of([x, y, w, h], &self.css(fill), more);
+    }
+
+    /// Draws a rectangle in a colour with this opacity, between 0 and 1, on the background. The background shows
+    /// through in a page, whose colours are not known here; in a file, the colours are mixed.
+    pub(crate) fn tint(&mut self, area: [f64; 4], fill: Paint, opacity: f64) {
+        match self.theme.mixed(fill, opacity) {
+            Some(css) => self.rect_of(area, &css, ""),
+            None => {
+                let more = format!(r#" fill-opacity="{opacity}""#);
+                self.rect_of(area, &self.css(fill), &more);
+            }
+        }
+    }
+
+    fn rect_of(&mut self, area: [f64; 4], css: &str, more: &str) {
+        let [x, y, w, h] = area.map(coordinate);
+        let crisp = self.crisp();
         let _ = writeln!(
             self.body,
-            r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"{more}/>"#
+            r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{css}"{crisp}{more}/>"#
         );
+    }
+
+    /// The attribute of shapes with horizontal and vertical edges: their edges are not blurred, which also saves
+    /// most of the time of drawing them. In a page, a browser draws them.
+    pub(crate) fn crisp(&self) -> &'static str {
+        if self.theme == Theme::Page { "" } else { r#" shape-rendering="crispEdges""# }
     }
 
     /// Draws a straight line; `more` are further attributes.
@@ -169,7 +191,12 @@ impl Svg {
 /// A coordinate with at most two decimals.
 pub(crate) fn coordinate(value: f64) -> String {
     assert!(value.is_finite(), "invariant: undefined figures never become points");
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    let hundredths = (value * 100.0).round() as i64;
+    let sign = if hundredths < 0 { "-" } else { "" };
+    let (whole, rest) = (hundredths.unsigned_abs() / 100, hundredths.unsigned_abs() % 100);
+    match (rest, rest % 10) {
+        (0, _) => format!("{sign}{whole}"),
+        (_, 0) => format!("{sign}{whole}.{}", rest / 10),
+        _ => format!("{sign}{whole}.{rest:02}"),
+    }
 }

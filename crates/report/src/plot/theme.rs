@@ -113,6 +113,19 @@ impl Theme {
         }
     }
 
+    /// A colour with this opacity, between 0 and 1, on the background. `None` for a page, which states its colours as
+    /// variables.
+    pub(crate) fn mixed(self, paint: Paint, opacity: f64) -> Option<String> {
+        let channels = |paint| {
+            let css = self.css(paint);
+            let number = css.strip_prefix('#').and_then(|it| u32::from_str_radix(it, 16).ok())?;
+            Some(number.to_be_bytes().map(f64::from))
+        };
+        let (over, under) = (channels(paint)?, channels(Paint::Paper)?);
+        let mix = |at: usize| (under[at] + (over[at] - under[at]) * opacity).round() as u8;
+        Some(format!("#{:02x}{:02x}{:02x}", mix(1), mix(2), mix(3)))
+    }
+
     /// The colours as custom properties (variables) of a style sheet: `--paper:#ffffff;...`.
     pub(crate) fn properties(self) -> String {
         let fixed = [Paint::Paper, Paint::Ink, Paint::Soft, Paint::Grid, Paint::Axis, Paint::Alert];

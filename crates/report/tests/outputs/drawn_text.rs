@@ -1,15 +1,12 @@
 //! Tests of the texts in drawn charts: no text is cut at the border, no two texts overlap, and nothing is drawn on the
 //! border.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use inferometer_analysis::summary::Summary;
 use inferometer_report::chart::Chart;
 use inferometer_report::charts;
 use inferometer_report::plot::{self, Theme};
-use resvg::tiny_skia::{Pixmap, Rect};
-use resvg::usvg::{self, Node, fontdb};
+use resvg::tiny_skia::Pixmap;
+use resvg::usvg::{Options, Tree};
 
 use crate::ab_charts::compared;
 use crate::charts::loads;
@@ -22,55 +19,23 @@ use crate::support::{CHATGLM3, MISTRAL, empty, full, published};
 /// rectangles of neighbours may overlap although their glyphs do not.
 const TOUCH: f32 = 2.0;
 
-/// The bundled fonts, with which charts are drawn.
-fn fonts() -> Arc<fontdb::Database> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
-    let mut fonts = fontdb::Database::new();
-    for file in std::fs::read_dir(folder).expect("fonts").flatten() {
-        if file.path().extension().is_some_and(|it| it == "ttf") {
-            fonts.load_font_data(std::fs::read(file.path()).expect("a font"));
-        }
-    }
-    fonts.set_sans_serif_family("Noto Sans");
-    Arc::new(fonts)
-}
+/// The left, upper, right and lower end of a text.
+type Area = [f32; 4];
 
-/// Adds all texts of a group to `found`, each with its rectangle.
-fn texts(group: &usvg::Group, found: &mut Vec<(String, Rect)>) {
-    for node in group.children() {
-        match node {
-            Node::Group(group) => texts(group, found),
-            Node::Text(text) => {
-                let words: Vec<&str> = text.chunks().iter().map(usvg::TextChunk::text).collect();
-                found.push((words.concat(), text.abs_bounding_box()));
-            }
-            Node::Path(_) | Node::Image(_) => {}
-        }
-    }
-}
-
-fn overlap(a: &Rect, b: &Rect) -> bool {
-    a.left() + TOUCH < b.right()
-        && b.left() + TOUCH < a.right()
-        && a.top() + TOUCH < b.bottom()
-        && b.top() + TOUCH < a.bottom()
+fn overlap(a: &Area, b: &Area) -> bool {
+    (0..2).all(|side| a[side] + TOUCH < b[side + 2] && b[side] + TOUCH < a[side + 2])
 }
 
 /// The problems with the texts and the border of a chart, one message each.
-fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
+fn mistakes(chart: &Chart) -> Vec<String> {
     let svg = plot::file(chart, Theme::Light);
-    let options = usvg::Options {
-        font_family: "Noto Sans".to_owned(),
-        fontdb: Arc::clone(fonts),
-        ..usvg::Options::default()
-    };
-    let tree = usvg::Tree::from_str(&svg, &options).expect("an SVG");
-    let mut all = Vec::new();
-    texts(tree.root(), &mut all);
+    let all = plot::texts(&svg).expect("an SVG");
     assert!(!all.is_empty(), "{}: no text was found", chart.id);
-    let (width, height) = (tree.size().width(), tree.size().height());
-    let is_cut =
-        |it: &Rect| it.left() < 0.0 || it.top() < 0.0 || it.right() > width || it.bottom() > height;
+    let size = Tree::from_str(&svg, &Options::default()).expect("an SVG").size();
+    let (width, height) = (size.width(), size.height());
+    let is_cut = |[left, top, right, bottom]: &Area| {
+        *left < 0.0 || *top < 0.0 || *right > width || *bottom > height
+    };
     let cut = all.iter().filter(|(_, it)| is_cut(it));
     let mut wrong: Vec<String> =
         cut.map(|(text, it)| format!("{}: `{text}` is cut: {it:?}", chart.id)).collect();
@@ -96,7 +61,6 @@ fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
 
 #[test]
 fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
-    let fonts = fonts();
     let mut searched =
         empty("a-model-with-a-name-of-some-length", "h100-sxm5-80gb", "vllm", "0.32.0");
     searched.searches = (1..=3).map(|cell| answer(cell * 32)).collect();
@@ -111,11 +75,11 @@ fn no_text_of_a_chart_is_cut_off_or_overlaps_another_text() {
             several => charts::of_several(several),
         };
         assert!(!drawn.is_empty());
-        wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
+        wrong.extend(drawn.iter().flat_map(mistakes));
     }
     let many = rates(&[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
     let traces = traces_of(&many, &[5, 300, 600, 900, 900, 900, 900, 900, 900, 900]);
     let drawn = [charts::of_run(&many, &traces), charts::of_ab(&compared())].concat();
-    wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
+    wrong.extend(drawn.iter().flat_map(mistakes));
     assert!(wrong.is_empty(), "{} problems:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -9,12 +9,25 @@ use inferometer_model::tokenizer::PlainWords;
 use inferometer_model::{Tokenizer, TokenizerError};
 use inferometer_net::file;
 use sha2::{Digest, Sha256};
+use tokenizers::models::bpe::BPE;
+use tokenizers::{
+    DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerImpl,
+};
 
 use super::{plain, word_texts};
 use crate::WorkloadError;
 
 /// The largest accepted size of a `tokenizer.json`, in bytes (64 MiB). Published files have up to 34 MB.
 const MAX_TOKENIZER_BYTES: usize = 64 << 20;
+
+/// A tokenizer whose model is a byte-pair encoding, as nearly all have.
+type OfPairs = TokenizerImpl<
+    BPE,
+    NormalizerWrapper,
+    PreTokenizerWrapper,
+    PostProcessorWrapper,
+    DecoderWrapper,
+>;
 
 /// A Hugging Face tokenizer.
 pub struct HfTokenizer {
@@ -47,7 +60,9 @@ impl HfTokenizer {
 
     /// Parses the bytes of a `tokenizer.json`.
     pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> tokenizers::Result<Self> {
-        let mut inner = tokenizers::Tokenizer::from_bytes(bytes)?;
+        // The library reads a file whose kind of model is unknown four times over.
+        let of_pairs = serde_json::from_slice::<OfPairs>(bytes).map(tokenizers::Tokenizer::from);
+        let mut inner = of_pairs.or_else(|_| tokenizers::Tokenizer::from_bytes(bytes))?;
         inner.with_truncation(None)?;
         inner.with_padding(None);
         let vocabulary = inner.get_vocab(true);
