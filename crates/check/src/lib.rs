@@ -3,7 +3,7 @@
 //! assumed.
 //!
 //! [`measure`] starts the parts as processes of the `inferometer` program. [`server()`], [`reader()`] and [`client`]
-//! are the code of those processes.
+//! are the code of those processes. [`in_memory()`] is for counting instructions.
 
 pub mod truth;
 
@@ -13,6 +13,7 @@ mod document;
 mod load;
 
 mod client;
+mod in_memory;
 mod reader;
 mod server;
 
@@ -24,6 +25,7 @@ mod table;
 pub use client::measure as client;
 pub use document::{Document, Level, OpenLoop, Verdict};
 pub use error::CheckError;
+pub use in_memory::in_memory;
 pub use levels::{Extent, measure};
 pub use load::{ClientLoad, Load, Part};
 pub use reader::reader;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 /// What a process of a check does. The command line passes it to the process as JSON.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The reference server. It sends the first token of a stream `first_us` microseconds after the request, and each
@@ -20,6 +20,8 @@ pub enum Part {
     Reader(Load),
     /// The client.
     Client(ClientLoad),
+    /// A run of this plan over a network in memory, in virtual time, to count its instructions.
+    InMemory(serde_json::Value),
 }
 
 /// Requests to the reference server.

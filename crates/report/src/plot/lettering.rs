@@ -4,6 +4,8 @@
 //! A text is drawn glyph by glyph, each next to the one before, without kerning: plots have many short texts in few
 //! sizes, and a library that shapes text takes ten times as long.
 
+use std::collections::HashMap;
+
 use ab_glyph::{Font as _, FontRef, GlyphId, PxScale, Rect, point};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
@@ -19,6 +21,8 @@ const BOLD_FROM: f32 = 600.0;
 const UNKNOWN: f32 = 0.6;
 /// The number of shades of an edge. With few shades, the colours of a plot fit into a palette.
 const SHADES: i32 = 16;
+/// The parts of a pixel at which a glyph can begin.
+const PARTS: i32 = 4;
 /// The number of copies that a rim is made of.
 const RIM_COPIES: usize = 16;
 
@@ -36,8 +40,17 @@ pub(super) struct Lettering<'a> {
     rim: Option<([u8; 3], f32)>,
 }
 
+/// One of the fonts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Face {
+    Regular,
+    Bold,
+    Fallback,
+}
+
 /// A glyph, and its distance from the start of the text in pixels.
 struct Placed<'a> {
+    face: Face,
     font: FontRef<'a>,
     id: GlyphId,
     x: f32,
@@ -50,10 +63,11 @@ pub(super) fn letterings<'a>(document: &'a Document<'a>, scale: f32) -> Vec<Lett
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     let lettering = |node: Node<'a, 'a>| {
         let number = |name, usual| attribute(node, name, usual);
-        let own = if number("font-weight", 400.0) >= BOLD_FROM { &bold } else { &regular };
+        let is_bold = number("font-weight", 400.0) >= BOLD_FROM;
+        let own = if is_bold { (Face::Bold, &bold) } else { (Face::Regular, &regular) };
         let size = scale * number("font-size", 16.0);
         let text = node.text().unwrap_or_default();
-        let (glyphs, width) = placed(text, [own, &fallback], size);
+        let (glyphs, width) = placed(text, [own, (Face::Fallback, &fallback)], size);
         let (left, top) = node.ancestors().map(translation).fold((0.0, 0.0), add);
         let (x, y) = (scale * (left + number("x", 0.0)), scale * (top + number("y", 0.0)));
         let start = match node.attribute("text-anchor") {
@@ -92,17 +106,17 @@ fn colour(css: &str) -> Option<[u8; 3]> {
 }
 
 /// The glyphs of a text, each from the first font that has it, and the width of the text.
-fn placed<'a>(text: &str, fonts: [&FontRef<'a>; 2], size: f32) -> (Vec<Placed<'a>>, f32) {
+fn placed<'a>(text: &str, fonts: [(Face, &FontRef<'a>); 2], size: f32) -> (Vec<Placed<'a>>, f32) {
     let mut x = 0.0;
     let mut glyphs = Vec::with_capacity(text.len());
     for character in text.chars() {
-        let has = |font: &&&FontRef<'a>| font.glyph_id(character).0 != 0;
-        let Some(font) = fonts.iter().find(has) else {
+        let has = |(_, font): &&(Face, &FontRef<'a>)| font.glyph_id(character).0 != 0;
+        let Some((face, font)) = fonts.iter().find(has) else {
             x += UNKNOWN * size;
             continue;
         };
         let id = font.glyph_id(character);
-        glyphs.push(Placed { font: (*font).clone(), id, x });
+        glyphs.push(Placed { face: *face, font: (*font).clone(), id, x });
         x += font.h_advance_unscaled(id) / per_em(font) * size;
     }
     (glyphs, x)
@@ -123,41 +137,80 @@ impl Lettering<'_> {
     }
 
     /// Draws the text onto the image.
-    pub(super) fn draw(&self, pixmap: &mut Pixmap) {
+    pub(super) fn draw(&self, pixmap: &mut Pixmap, drawn: &mut DrawnGlyphs) {
         if let Some((colour, width)) = self.rim {
             for copy in 0..RIM_COPIES {
                 let angle = copy as f32 / RIM_COPIES as f32 * std::f32::consts::TAU;
-                self.stamp(pixmap, (width * angle.cos(), width * angle.sin()), colour);
+                self.stamp(pixmap, drawn, (width * angle.cos(), width * angle.sin()), colour);
             }
         }
-        self.stamp(pixmap, (0.0, 0.0), self.colour);
+        self.stamp(pixmap, drawn, (0.0, 0.0), self.colour);
     }
 
     /// Draws the glyphs, moved by some pixels.
-    fn stamp(&self, pixmap: &mut Pixmap, moved: (f32, f32), colour: [u8; 3]) {
+    fn stamp(
+        &self,
+        pixmap: &mut Pixmap,
+        drawn: &mut DrawnGlyphs,
+        moved: (f32, f32),
+        colour: [u8; 3],
+    ) {
         let (x, y) = add(self.at, moved);
-        let (width, height) = (pixmap.width(), pixmap.height());
-        for Placed { font, id, x: from_start } in &self.glyphs {
-            let height_of_em = self.size * font.height_unscaled() / per_em(font);
-            let at = point(x + from_start, y);
-            let glyph = id.with_scale_and_position(PxScale::from(height_of_em), at);
-            let Some(outline) = font.outline_glyph(glyph) else { continue };
-            let corner = outline.px_bounds().min;
-            outline.draw(|right, down, covered| {
-                let (x, y) =
-                    (corner.x as i64 + i64::from(right), corner.y as i64 + i64::from(down));
-                let is_inside =
-                    (0..i64::from(width)).contains(&x) && (0..i64::from(height)).contains(&y);
-                let covered = ((covered * SHADES as f32 + 0.5) as i32).min(SHADES);
-                if is_inside && covered > 0 {
-                    let pixel = (y as usize * width as usize + x as usize) * 4;
-                    let channels = &mut pixmap.data_mut()[pixel..pixel + 3];
-                    for (channel, ink) in channels.iter_mut().zip(colour) {
-                        let (under, ink) = (i32::from(*channel), i32::from(ink));
-                        *channel = (under + (ink - under) * covered / SHADES) as u8;
-                    }
+        for glyph in &self.glyphs {
+            let parts = [x + glyph.x, y].map(|at| (at * PARTS as f32).round() as i32);
+            let key = (glyph.face, glyph.id, self.size.to_bits(), parts.map(|at| at % PARTS));
+            let shades = drawn.0.entry(key).or_insert_with(|| Shades::of(glyph, self.size, key.3));
+            shades.stamp(pixmap, parts.map(|at| at / PARTS), colour);
+        }
+    }
+}
+
+/// The glyphs that were drawn before: by font, glyph, size, and parts of a pixel in both directions.
+#[derive(Default)]
+pub(super) struct DrawnGlyphs(HashMap<(Face, GlyphId, u32, [i32; 2]), Shades>);
+
+/// How much of each pixel a glyph covers, from 0 to [`SHADES`].
+struct Shades {
+    /// The first pixel, from the start of the baseline.
+    corner: [i32; 2],
+    width: usize,
+    covered: Vec<u8>,
+}
+
+impl Shades {
+    fn of(glyph: &Placed<'_>, size: f32, [right, down]: [i32; 2]) -> Self {
+        let font = &glyph.font;
+        let height_of_em = PxScale::from(size * font.height_unscaled() / per_em(font));
+        let at = point(right as f32 / PARTS as f32, down as f32 / PARTS as f32);
+        let glyph = glyph.id.with_scale_and_position(height_of_em, at);
+        let Some(outline) = font.outline_glyph(glyph) else {
+            return Self { corner: [0, 0], width: 1, covered: Vec::new() };
+        };
+        let bounds = outline.px_bounds();
+        let (width, height) = (bounds.width() as usize, bounds.height() as usize);
+        let mut covered = vec![0; width * height];
+        outline.draw(|x, y, share| {
+            covered[y as usize * width + x as usize] = (share * SHADES as f32 + 0.5) as u8;
+        });
+        Self { corner: [bounds.min.x as i32, bounds.min.y as i32], width, covered }
+    }
+
+    /// Draws the glyph with its start at a pixel. What lies outside of the image is left out.
+    fn stamp(&self, pixmap: &mut Pixmap, at: [i32; 2], colour: [u8; 3]) {
+        let (width, height) = (pixmap.width() as i32, pixmap.height() as i32);
+        let [left, top] = [0, 1].map(|axis| at[axis] + self.corner[axis]);
+        for (row, y) in self.covered.chunks(self.width).zip(top..) {
+            for (covered, x) in row.iter().zip(left..) {
+                if *covered == 0 || !(0..width).contains(&x) || !(0..height).contains(&y) {
+                    continue;
                 }
-            });
+                let pixel = 4 * (y * width + x) as usize;
+                let covered = i32::from(*covered).min(SHADES);
+                for (channel, ink) in pixmap.data_mut()[pixel..pixel + 3].iter_mut().zip(colour) {
+                    let (under, ink) = (i32::from(*channel), i32::from(ink));
+                    *channel = (under + (ink - under) * covered / SHADES) as u8;
+                }
+            }
         }
     }
 }

@@ -7,10 +7,10 @@ use ab_glyph::Rect;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use png::{BitDepth, ColorType, Encoder, EncodingError, chunk};
-use resvg::tiny_skia::{Color, Pixmap, PremultipliedColorU8, Transform};
+use resvg::tiny_skia::{Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{self, roxmltree};
 
-use super::lettering::{Lettering, letterings};
+use super::lettering::{DrawnGlyphs, Lettering, letterings};
 use crate::ReportError;
 
 /// The first byte of a row in a PNG. Equal rows of pixels compress well without a filter.
@@ -39,9 +39,9 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
         return Err(unusable());
     }
     let mut pixmap = Pixmap::new(width, height).ok_or_else(unusable)?;
-    pixmap.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
-    letterings(&document, scale).iter().for_each(|text| text.draw(&mut pixmap));
+    let mut drawn = DrawnGlyphs::default();
+    letterings(&document, scale).iter().for_each(|text| text.draw(&mut pixmap, &mut drawn));
     encoded(&pixmap).map_err(|error| ReportError::Png { why: error.to_string() })
 }
 

@@ -243,7 +243,7 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
     let ink = |text: &str| {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"200\" height=\"40\" \
-             font-family=\"Noto Sans\"><text x=\"5\" y=\"30\" font-size=\"24\">{text}</text></svg>"
+             font-family=\"Noto Sans\"><rect width=\"200\" height=\"40\" fill=\"#ffffff\"/><text x=\"5\" y=\"30\" font-size=\"24\">{text}</text></svg>"
         );
         let pixmap = Pixmap::decode_png(&plot::png(&svg, 1.0).unwrap()).unwrap();
         pixmap.pixels().iter().filter(|pixel| pixel.red() < 128).count()

@@ -5,6 +5,7 @@ mod ab;
 mod dataset_exhausted;
 mod finish;
 mod follow;
+mod in_memory;
 mod launched;
 mod missing;
 mod passes;
@@ -17,6 +18,7 @@ mod trials;
 
 pub use ab::{Pairing, carry_out_pairs};
 pub use follow::follow;
+pub use in_memory::carry_out_in_memory;
 
 use std::path::PathBuf;
 

@@ -1,19 +1,13 @@
 //! A run over a network in memory, against the embedded engine.
 
-use inferometer_drive::Endpoint;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
-use inferometer_model::target::{Facts, Target};
-use inferometer_net::Net;
 use inferometer_net::http::Server;
-use inferometer_net::virtual_net::hosts;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_run::{
-    Context, Events, Finished, ReadyTarget, ReportFiles, RunError, RunRequest, Servers,
-    VirtualNetwork, carry_out_over, resolve,
+    Context, Events, Finished, ReportFiles, RunError, RunRequest, carry_out_in_memory, resolve,
 };
-use inferometer_wire::dialect::dialect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -51,11 +45,6 @@ pub fn measure_on(
     events: &Events,
     faults: &[&str],
 ) -> Result<Finished, RunError> {
-    let mut nets = hosts(1 + loops);
-    let (mut server_net, client) = (nets.remove(loops), nets.remove(0));
-    let address = server_net
-        .listen("127.0.0.1:0".parse().expect("valid in this test"))
-        .expect("valid in this test");
     let model = match &plan.target {
         TargetPlan::Embedded { model, .. } => model,
         TargetPlan::Server { model, .. } => model.as_deref().unwrap_or(MODEL),
@@ -67,34 +56,6 @@ pub fn measure_on(
     let config = FrontConfig { faults, ..FrontConfig::new(model) };
     let front =
         Front::new(engine, config, inferometer_workload::embedded()).expect("valid in this test");
-    let dialect = dialect("openai-completions").expect("valid in this test");
-    let endpoint = Endpoint {
-        dialect,
-        authority: "engine".to_owned(),
-        path: dialect.path(plan.sampling.stream).to_owned(),
-        headers: Vec::new(),
-        model: model.to_owned(),
-    };
-    let target = Target {
-        dialect: dialect.name.to_owned(),
-        model: model.to_owned(),
-        simulated: true,
-        facts: Facts { origin: context.origin.clone(), ..Facts::default() },
-        ..Target::default()
-    };
-    let (tls, server, findings, embedded) = (None, None, Vec::new(), None);
-    let ready = ReadyTarget {
-        address: address.into(),
-        tls,
-        tunnel: None,
-        server,
-        endpoint,
-        target,
-        findings,
-        embedded,
-        others: Vec::new(),
-    };
-    let network = VirtualNetwork::new(client, Server::new(front), server_net).with_loops(nets);
     let request = RunRequest { plan, context, events };
-    carry_out_over(network, request, &mut Servers::default(), |_, _| Ok(ready))
+    carry_out_in_memory(request, loops, model, Server::new(front))
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use inferometer_check::{Part, client, reader, server};
+use inferometer_check::{Part, client, in_memory, reader, server};
 use inferometer_net::raise_open_files_limit;
+use inferometer_report::terminal;
 
+use crate::command_line::console::screen;
 use crate::command_line::{Failure, lifeline, print};
 
 /// The part of the check.
@@ -29,5 +31,9 @@ pub fn part(arguments: &PartArgs) -> Result<(), Failure> {
         }
         Part::Reader(load) => print(&serde_json::json!(reader(&load)?).to_string()),
         Part::Client(load) => print(&serde_json::json!(client(&load)?).to_string()),
+        Part::InMemory(plan) => {
+            let summary = in_memory(plan)?.summary;
+            print(&terminal::text(&[summary], screen()))
+        }
     }
 }
