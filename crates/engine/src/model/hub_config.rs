@@ -11,7 +11,7 @@ use super::windows::{WindowsError, windows};
 use crate::{EngineError, Weights};
 
 /// The default profile of models that are read from a file.
-const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
+const DEFAULT_PROFILE: &str = "vllm-0.23-h100-sxm";
 
 /// Keys with which configurations state the maximum sequence length; the smallest value is used.
 const CONTEXT_KEYS: [&str; 8] = [
