@@ -48,10 +48,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let (plan, unknown) = plan(phase, planned);
     findings.extend(unknown);
     let mut pass = Pass {
-        plan,
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: of_rate.or_else(|| total("benchmark_duration")),
@@ -62,7 +58,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         output_tokens: total("total_osl").map_or(0, |tokens| tokens as u64),
         asked: asked(&document),
         failures,
-        latencies: Vec::new(),
+        ..Pass::of(plan, document.stated(&[]))
     };
     pass.latencies = latencies(&document, &pass, &mut findings)?;
     findings.extend(counts(total("total_osl"), total("total_usage_completion_tokens")));

@@ -1,7 +1,7 @@
 //! Imports `benchmark_summary.json` of `evalscope perf`, which states means.
 
 use inferometer_model::metrics::{e2e, icl, tpot, ttft};
-use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
+use inferometer_model::{Finding, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -33,10 +33,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         distribution(complete, |statistic| mean.filter(|_| statistic == Statistic::Mean))
     };
     let pass = Pass {
-        plan: load(planned, rate, concurrency, unknown_arrivals(1.0)),
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("Test Duration (s)")?),
@@ -45,14 +41,13 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         total_tokens_per_s: document.number("Total Throughput (tok/s)"),
         input_tokens: total("Avg Input Tokens"),
         output_tokens: total("Avg Output Tokens").unwrap_or(0),
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: vec![
             (&ttft::FROM_SENT, mean("Avg TTFT (ms)", 1.0)),
             (&tpot::DEFINITION, mean("Avg TPOT (ms)", 1.0)),
             (&icl::DEFINITION, mean("Avg ITL (ms)", 1.0)),
             (&e2e::FROM_SENT, mean("Avg Latency (s)", 1e3)),
         ],
+        ..Pass::of(load(planned, rate, concurrency, unknown_arrivals(1.0)), document.stated(&[]))
     };
     let findings = vec![
         definitions(

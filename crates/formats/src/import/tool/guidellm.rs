@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use inferometer_model::metrics::{icl, itl};
-use inferometer_model::{Finding, OutcomeCounts, code};
+use inferometer_model::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
@@ -115,23 +115,21 @@ fn pass(document: &Document<'_>, file: &Document<'_>) -> Result<Pass, ImportErro
     };
     // The tool counts over its window, so the rates do not follow from counts and duration.
     let per_second = |metric: &str| document.number(&format!("metrics.{metric}.successful.mean"));
+    let plan = load(planned, rate, concurrency, unknown_arrivals(burstiness));
+    let stated = document.stated(&["requests", "pdf", "config", "scheduler_state"]);
     Ok(Pass {
-        plan: load(planned, rate, concurrency, unknown_arrivals(burstiness)),
-        stated: document.stated(&["requests", "pdf", "config", "scheduler_state"]),
         requests,
-        has_instants: true,
         planned,
         complete,
         duration_s: document.number("duration"),
         requests_per_s: per_second("requests_per_second"),
         output_tokens_per_s: per_second("output_tokens_per_second"),
-        total_tokens_per_s: None,
         input_tokens: total("prompt_token_count"),
         output_tokens: total("output_token_count").unwrap_or(0),
         asked: asked(file),
-        failures: OutcomeCounts::default(),
         // The file has only two arrivals for each request, which do not give the gaps between its tokens.
         latencies: vec![(&itl::DEFINITION, None), (&icl::DEFINITION, None)],
+        ..Pass::of(plan, stated)
     })
 }
 
@@ -181,11 +179,10 @@ fn timed(request: &Document<'_>) -> Option<ToolRequest> {
         gaps_s: if last > first { vec![last - first] } else { Vec::new() },
         end_s: end.map(|end| end - start_s),
         is_whole: arrivals.is_none(),
-        queued_s: 0.0,
         tokens: (last > first).then(|| vec![1, rest]),
         input: count("input_metrics.total_tokens"),
         output,
         asked_output: output.unwrap_or(0),
-        error: None,
+        ..ToolRequest::default()
     })
 }

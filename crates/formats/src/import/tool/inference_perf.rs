@@ -2,7 +2,7 @@
 //! stage of the load.
 
 use inferometer_model::metrics::ttft;
-use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
+use inferometer_model::{Finding, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -42,23 +42,17 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     };
     let output_tokens = total("output_len").unwrap_or(0);
     let pass = Pass {
-        plan: load(planned, rate, None, unknown_arrivals(1.0)),
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("benchmark_time_seconds")?),
         requests_per_s: per_s("requests"),
         output_tokens_per_s: per_s("output_tokens"),
-        total_tokens_per_s: None,
         input_tokens: document
             .count("successes.prompt_tokens.total")
             .or_else(|| total("prompt_len")),
         output_tokens,
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: vec![(&ttft::FROM_SENT, distribution(complete, of))],
+        ..Pass::of(load(planned, rate, None, unknown_arrivals(1.0)), document.stated(&[]))
     };
     let mut findings = vec![
         definitions(

@@ -47,22 +47,19 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());
     let asked = ["random_input_len", "random_output_len"].map(|path| asked(path).filter(|_| exact));
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
+    let rate = document.number("request_rate");
     let pass = Pass {
-        plan: load(planned, document.number("request_rate"), concurrency, unknown_arrivals(1.0)),
-        stated,
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("duration")?),
         requests_per_s: document.number("request_throughput"),
         output_tokens_per_s: document.number("output_throughput"),
-        total_tokens_per_s: None,
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens: document.need_count("total_output_tokens")?,
         asked,
         failures,
         latencies: vec![(&ttft::FROM_SENT, ttfts(&document))],
+        ..Pass::of(load(planned, rate, concurrency, unknown_arrivals(1.0)), stated)
     };
     let backend = document.words("backend").unwrap_or("unknown");
     let mut target = target("unknown", None, backend);

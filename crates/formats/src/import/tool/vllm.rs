@@ -8,7 +8,7 @@ use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, icl, itl, tpot, ttft};
 use inferometer_model::stats::{self, Distribution};
 use inferometer_model::{
-    Bound, Definition, Finding, OpenPlan, OutcomeCounts, OverLimit, PassPlan, Statistic, code,
+    Bound, Definition, Finding, OpenPlan, OverLimit, PassPlan, Statistic, code,
 };
 use serde_json::Value;
 
@@ -53,8 +53,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         None => document.need_count("total_output_tokens")?,
     };
     let mut pass = Pass {
-        plan: plan(&document, planned, arrivals),
-        stated,
         requests,
         has_instants,
         planned,
@@ -65,12 +63,11 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         total_tokens_per_s: document.number("total_token_throughput"),
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens,
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: match has_requests {
             true => Vec::new(),
             false => latencies(&document, complete, output_tokens),
         },
+        ..Pass::of(plan(&document, planned, arrivals), stated)
     };
     let model = document.words("model_id").unwrap_or("unknown");
     let dialect = document.words("backend").or(document.words("endpoint_type"));
