@@ -13,7 +13,7 @@ use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
     fit_scaled, fit_scales, leave_lengths_out,
 };
-use inferometer_engine::profile::{ColumnErrors, Provenance, Role, SignedErrors};
+use inferometer_engine::profile::{ColumnErrors, ErrorPercent, Provenance, Role};
 use inferometer_engine::{EngineConfig, Profile, Weights};
 use inferometer_model::visible;
 use inferometer_predict::{open_against, read_against, row};
@@ -137,15 +137,11 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         seen: coverage(&fitted, &table).map_err(CalibrateError::new)?,
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
-        without_half: SignedErrors::new(),
-        left_out_table: ColumnErrors::new(),
-        without_table: SignedErrors::new(),
-        without_weights: SignedErrors::new(),
-        other_version: SignedErrors::new(),
         left_out_of_start: if is_by_multipliers { of_start } else { ColumnErrors::new() },
+        ..Provenance::default()
     });
-    add_errors(&mut text, "rows fitted on", &in_sample);
-    add_errors(&mut text, "rows left out of the fit", &errors_left_out);
+    add_errors(&mut text, "rows fitted on", error_percent(&in_sample));
+    add_errors(&mut text, "rows left out of the fit", percent(&errors_left_out));
     if is_by_multipliers {
         let _ = writeln!(
             text,
@@ -337,16 +333,21 @@ fn by_multipliers(
     Ok((fitted, left_out))
 }
 
-fn add_errors(text: &mut String, what: &str, errors: &[RowError]) {
-    if errors.is_empty() {
-        let _ = writeln!(text, "{what}: none available; give more rows");
-        return;
-    }
-    for (column, e) in error_percent(errors) {
+/// Adds a line for each column with its errors.
+fn add_errors(
+    text: &mut String,
+    what: &str,
+    columns: impl IntoIterator<Item = (String, ErrorPercent)>,
+) {
+    let before = text.len();
+    for (column, e) in columns {
         let _ = writeln!(
             text,
             "{what}: {column}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
             e.mean, e.median, e.p90, e.max
         );
+    }
+    if text.len() == before {
+        let _ = writeln!(text, "{what}: none available; give more rows");
     }
 }

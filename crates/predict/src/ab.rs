@@ -2,7 +2,6 @@
 //! It sends nothing.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_engine::EngineConfig;
@@ -49,7 +48,7 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     for (side, config) in run.sides.iter().zip(&configs) {
         stored.push(StoredPrediction::begin(&side.plan, &side.context, config, None)?);
     }
-    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let mut time = PlayTime::default();
     let began = monotonic_now();
     play(run, &configs, &mut |side, begin, records| {
         time.requests += records.len();

@@ -22,6 +22,7 @@ use crate::too_long_prompts::TooLongPrompts;
 use crate::{MeasuredRows, PredictError, Row, row};
 
 /// A simulated plan.
+#[derive(Default)]
 pub struct SimulatedPlan<'a> {
     pub(crate) passes: Vec<SimulatedPass>,
     /// The prediction settings of each cell, and its measured figures.
@@ -35,15 +36,12 @@ pub struct SimulatedPlan<'a> {
     pub(crate) of_log: bool,
     /// The hash over the requests; `None` if only their lengths were created.
     pub(crate) workload_hash: Option<String>,
-    /// The real time that simulating all passes took.
-    pub simulation: Duration,
-    /// The number of requests of all passes.
-    pub requests: usize,
-    /// The virtual time of all passes.
-    pub span: Duration,
+    /// The time that it took.
+    pub time: PlayTime,
 }
 
 /// How long a simulation took.
+#[derive(Clone, Copy, Default)]
 pub struct PlayTime {
     /// The real time that the simulation took.
     pub simulation: Duration,
@@ -54,11 +52,6 @@ pub struct PlayTime {
 }
 
 impl SimulatedPlan<'_> {
-    /// How long the simulation took.
-    pub fn time(&self) -> PlayTime {
-        PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
-    }
-
     /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, the pass has the
     /// requests of `asked`.
     fn pass(
@@ -83,7 +76,7 @@ impl SimulatedPlan<'_> {
             let mut asked = asked.inspect(|request| first.add(request));
             let place = PassContext { cell, pass, number: begin.pass, streamed };
             let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
-            self.simulation += monotonic_now().since(began);
+            self.time.simulation += monotonic_now().since(began);
             simulated
         };
         let (simulated, played) = if let Some(requests) = requests {
@@ -101,8 +94,8 @@ impl SimulatedPlan<'_> {
             pass.cut_off = watch.stops_at(&figures(pass.records()));
         }
         pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
-        self.requests += pass.requests();
-        self.span += pass.span();
+        self.time.requests += pass.requests();
+        self.time.span += pass.span();
         if pass.requests() > DETAILED_REQUESTS {
             let message = format!(
                 "ITL is known only as the mean of each request, because the pass has more than \
@@ -171,16 +164,8 @@ pub fn play<'a>(
         None => Requests::open(plan, context, config)?,
     };
     let mut played = SimulatedPlan {
-        simulation: Duration::ZERO,
-        passes: Vec::new(),
-        rows: Vec::new(),
-        measured: Vec::new(),
-        findings: Vec::new(),
-        noise: None,
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
-        workload_hash: None,
-        requests: 0,
-        span: Duration::ZERO,
+        ..SimulatedPlan::default()
     };
     let mut too_long_prompts = TooLongPrompts::default();
     for &cell in &plan.cells {

@@ -38,7 +38,7 @@ pub fn predict(
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let played = play(plan, context, config, against)?;
-    let time = played.time();
+    let time = played.time;
     let origin = against.map(|against| against.origin.as_str());
     let (summary, run, traces) = store(plan, context, config, played, origin)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;

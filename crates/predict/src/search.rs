@@ -191,7 +191,7 @@ pub fn search(
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let mut stored = StoredPrediction::begin(plan, context, config, None)?;
     let mut player = Player::new(plan, context, config.clone())?;
-    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let mut time = PlayTime::default();
     let began = monotonic_now();
     let mut rows = Vec::new();
     for &cell in &plan.cells {

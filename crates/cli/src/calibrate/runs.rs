@@ -8,10 +8,11 @@ use inferometer_engine::fit::runs::{
     Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,
     parse_runs, replicates, run_errors, run_provenances,
 };
+use inferometer_engine::profile::{ColumnErrors, ErrorPercent};
 use inferometer_engine::{EngineConfig, Profile};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 
-use super::{CalibrateError, Calibrated};
+use super::{CalibrateError, Calibrated, add_errors};
 
 /// The maximum number of fits for the errors on left-out runs. If there are more sets of replicates than this, each fit
 /// leaves out several sets.
@@ -87,8 +88,8 @@ pub(crate) fn calibrate_runs(
         )));
     }
     let left_out = left_out(&starts, runs)?;
-    add_errors(&mut text, "rows fitted on", &in_sample);
-    add_errors(&mut text, "rows left out of the fit", &left_out);
+    add_errors(&mut text, "rows fitted on", in_order(errors));
+    add_errors(&mut text, "rows left out of the fit", in_order(column_errors(&left_out)));
     profile.name = name.map_or_else(|| format!("calibrated-{}", start.name), str::to_owned);
     profile.provenance = run_provenances(runs, [&in_sample, &left_out, &[]]);
     Ok(Calibrated { profile, text })
@@ -192,20 +193,9 @@ fn add_constants(text: &mut String, fitted: &FittedRuns) {
     }
 }
 
-fn add_errors(text: &mut String, what: &str, errors: &[RunError]) {
-    let columns = column_errors(errors);
-    if columns.is_empty() {
-        let _ = writeln!(text, "{what}: none available; give more rows");
-    }
-    for name in ERROR_NAMES {
-        if let Some(e) = columns.get(name) {
-            let _ = writeln!(
-                text,
-                "{what}: {name}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
-                e.mean, e.median, e.p90, e.max
-            );
-        }
-    }
+/// The errors in the order of their names.
+fn in_order(mut columns: ColumnErrors) -> impl Iterator<Item = (String, ErrorPercent)> {
+    ERROR_NAMES.into_iter().filter_map(move |name| columns.remove_entry(name))
 }
 
 #[cfg(test)]
