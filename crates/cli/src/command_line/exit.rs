@@ -4,12 +4,10 @@
 use std::fmt::{self, Display};
 
 use crate::bundle::{BundleError, BundleRunError};
-use crate::calibrate::CalibrateError;
 use crate::export::ExportRunError;
 use crate::import::ImportError;
 use crate::report::ReportError;
 use crate::reproduce::ReproduceError;
-use crate::stored::OtherVersion;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -240,18 +238,6 @@ impl From<ReportError> for Failure {
             ReportError::Tables(error) => error.into(),
             _ => Self::run_failed(error),
         }
-    }
-}
-
-impl From<CalibrateError> for Failure {
-    fn from(error: CalibrateError) -> Self {
-        Self::usage(error)
-    }
-}
-
-impl From<OtherVersion> for Failure {
-    fn from(error: OtherVersion) -> Self {
-        Self::run_failed(error)
     }
 }
 

@@ -75,7 +75,7 @@ fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
     let variants = simulated.iter().map(|one| one.variant.clone()).collect();
     let mut group = Group::resolve(variants, rounds, None, &Host::default(), &variable)?;
     let mut mistakes = Vec::new();
-    for (member, one) in group.members_mut().iter_mut().zip(simulated) {
+    for (member, one) in group.members.iter_mut().zip(simulated) {
         let salt = Some(member.context.salt.clone());
         let spec = Spec { salt, ..one.variant.spec.clone() };
         match planned(spec, one.flags.given(), None, &variable) {
