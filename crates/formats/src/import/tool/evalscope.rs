@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "EvalScope";
 
@@ -16,12 +16,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("Test Duration (s)") && has("Success Requests") && has("Req Throughput (req/s)")
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("Success Requests")?;
     let planned = complete + document.count("Failed Requests").unwrap_or(0);
     let total =
@@ -57,5 +52,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ),
         Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the summary does not name the model"),
     ];
-    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
+    import(document.source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

@@ -10,7 +10,7 @@ use super::document::{Document, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "GuideLLM";
 
@@ -19,12 +19,7 @@ pub(super) fn is(document: &Value) -> bool {
         && document.pointer("/metadata/guidellm_version").is_some()
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    documents.iter().map(|value| run(source, value)).collect()
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let benchmarks = document.list("benchmarks").unwrap_or(&[]);
     let mut passes = Vec::new();
     let mut findings = vec![
@@ -42,7 +37,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     ];
     for benchmark in benchmarks {
         let part = document.part(benchmark);
-        let pass = pass(&part, &document)?;
+        let pass = pass(&part, document)?;
         findings.extend(sampled(&pass));
         let cut = part.count("metrics.request_totals.incomplete").filter(|cut| *cut > 0);
         findings.extend(cut.map(|cut| {
@@ -71,7 +66,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
         )
     });
-    import(source, FORMAT, measured_at, target, passes, findings)
+    import(document.source, FORMAT, measured_at, target, passes, findings)
 }
 
 /// Returns the finding that the listed requests are not those that the file counts.

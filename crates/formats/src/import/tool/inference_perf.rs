@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "inference-perf";
 
@@ -17,12 +17,7 @@ pub(super) fn is(document: &Value) -> bool {
         && document.pointer("/successes/count").is_some()
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("successes.count")?;
     let planned = complete + document.count("failures.count").unwrap_or(0);
     let total = |of: &str| {
@@ -71,5 +66,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let message = "the report of all stages does not state the load; those of single stages do";
         Finding::of(code::IMPORTED_LOAD_UNKNOWN, message)
     }));
-    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
+    import(document.source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

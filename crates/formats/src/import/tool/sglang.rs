@@ -11,7 +11,7 @@ use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "SGLang bench_serving";
 
@@ -20,12 +20,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("request_throughput") && has("input_throughput") && has("mean_e2e_latency_ms")
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
     // The file has no field for the number of sent requests, but its lists have one element for each of them.
@@ -37,7 +32,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         }
     }
     let mut stated = document.stated(&[]);
-    stated.agreeing = agreeing(&document);
+    stated.agreeing = agreeing(document);
     // The tool prints this limit as a whole number, or these words.
     let limit = document.count("max_concurrency");
     let limit = limit.map_or("not set".to_owned(), |limit| limit.to_string());
@@ -58,7 +53,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         output_tokens: document.need_count("total_output_tokens")?,
         asked,
         failures,
-        latencies: vec![(&ttft::FROM_SENT, ttfts(&document))],
+        latencies: vec![(&ttft::FROM_SENT, ttfts(document))],
         ..Pass::of(load(planned, rate, concurrency, unknown_arrivals(1.0)), stated)
     };
     let backend = document.words("backend").unwrap_or("unknown");
@@ -77,7 +72,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         findings
             .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
-    findings.extend(counts(&document, pass.output_tokens));
+    findings.extend(counts(document, pass.output_tokens));
     if document.list("ttfts").is_some() {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
@@ -85,7 +80,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
                 imported: only TTFT is taken from the lists",
         ));
     }
-    import(source, FORMAT, None, target, vec![pass], findings)
+    import(document.source, FORMAT, None, target, vec![pass], findings)
 }
 
 /// The TTFT of the completed requests, or its statistics if the file does not list them.
