@@ -150,13 +150,15 @@ pub fn expected_answers(
     context: &Context,
     config: EngineConfig,
 ) -> Result<Vec<SearchAnswer>, PredictError> {
-    let Some(search_plan) = plan.procedure.search() else { return Ok(Vec::new()) };
+    if plan.procedure.search().is_none() {
+        return Ok(Vec::new());
+    }
     let mut player = Player::new(plan, context, config)?;
     let cells = plan.cells.iter();
     cells
         .map(|&cell| {
             Ok(match player.cell(cell, &mut |_, _| Ok(()))? {
-                Trials::Search(search) => SearchAnswer::of_search(search_plan, cell, &search),
+                Trials::Search(search) => SearchAnswer::of_search(cell, &search),
                 Trials::Sweep(_) => Vec::new(),
             })
         })
