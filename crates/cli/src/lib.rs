@@ -77,6 +77,7 @@ pub mod scenario;
 
 pub mod serving_results;
 pub mod stored;
+pub mod stored_error;
 pub mod stored_passes;
 
 pub mod bundle;

@@ -1,8 +1,7 @@
 //! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
 //! attributes, are defined in Python. This module looks up the classes.
 
-use inferometer::export::ExportRunError;
-use inferometer::report::ReportError;
+use inferometer::stored_error::StoredRunError;
 use inferometer::{PlanError, PredictError, RunError};
 use inferometer_store::StoreError;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -103,18 +102,12 @@ impl From<StoreError> for Error {
     }
 }
 
-impl From<ReportError> for Error {
-    fn from(error: ReportError) -> Self {
+impl From<StoredRunError> for Error {
+    fn from(error: StoredRunError) -> Self {
         match error {
-            ReportError::Files(error) => error.into(),
+            StoredRunError::Report(error) => error.into(),
             other => Self::store(other),
         }
-    }
-}
-
-impl From<ExportRunError> for Error {
-    fn from(error: ExportRunError) -> Self {
-        Self::store(error)
     }
 }
 

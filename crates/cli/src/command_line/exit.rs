@@ -4,10 +4,9 @@
 use std::fmt::{self, Display};
 
 use crate::bundle::{BundleError, BundleRunError};
-use crate::export::ExportRunError;
 use crate::import::ImportError;
-use crate::report::ReportError;
 use crate::reproduce::ReproduceError;
+use crate::stored_error::StoredRunError;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -220,22 +219,12 @@ impl From<ReproduceError> for Failure {
     }
 }
 
-impl From<ExportRunError> for Failure {
-    fn from(error: ExportRunError) -> Self {
+impl From<StoredRunError> for Failure {
+    fn from(error: StoredRunError) -> Self {
         match error {
-            ExportRunError::Request(why) => Self::usage(why),
-            ExportRunError::Report(error) => error.into(),
-            _ => Self::run_failed(error),
-        }
-    }
-}
-
-impl From<ReportError> for Failure {
-    fn from(error: ReportError) -> Self {
-        match error {
-            ReportError::Missing(why) => Self::usage(why),
-            ReportError::Files(error) => error.into(),
-            ReportError::Tables(error) => error.into(),
+            StoredRunError::Refused(why) => Self::usage(why),
+            StoredRunError::Report(error) => error.into(),
+            StoredRunError::Tables(error) => error.into(),
             _ => Self::run_failed(error),
         }
     }

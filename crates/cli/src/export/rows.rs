@@ -17,10 +17,10 @@ use inferometer_run::summarise_log;
 use inferometer_store::{PassItem, StoredRun};
 
 use super::Columns;
-use super::error::ExportRunError;
 use super::job::{ExportedRows, Job};
 use super::out::{Failed, Out};
 use crate::stored::plan_of;
+use crate::stored_error::StoredRunError;
 use crate::stored_passes::expect_records;
 
 /// The name and version of the schema for rows of cells.
@@ -37,7 +37,7 @@ struct Head<'a> {
 }
 
 /// Writes Parquet.
-pub fn parquet(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn parquet(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, false, |out, head| {
         let facts = [("inferometer.schema", head.schema), ("inferometer.run_id", head.run_id)];
         Ok(Box::new(Parquet::new(out, head.fields, &facts)?))
@@ -45,17 +45,17 @@ pub fn parquet(job: &Job<'_>) -> Result<(), ExportRunError> {
 }
 
 /// Writes CSV.
-pub fn csv(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn csv(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| Ok(Box::new(Csv::new(out, head.fields)?)))
 }
 
 /// Writes JSON Lines.
-pub fn json_lines(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn json_lines(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| Ok(Box::new(JsonLines::new(out, head.fields))))
 }
 
 /// Writes one JSON document.
-pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn json(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| {
         Ok(Box::new(Json::new(out, head.fields, head.schema, head.run_id)?))
     })
@@ -75,7 +75,7 @@ fn write(
     job: &Job<'_>,
     is_text: bool,
     open: impl FnOnce(Sink, Head<'_>) -> Opened,
-) -> Result<(), ExportRunError> {
+) -> Result<(), StoredRunError> {
     let out = Out::new(job.out, is_text)?;
     let sink: Sink = Box::new(out.open()?);
     let run_id = job.run.row.id.as_str();
@@ -100,10 +100,10 @@ pub fn rows(
     what: ExportedRows,
     say: &dyn Fn(&str),
     open: impl FnOnce(Vec<Field>) -> Box<dyn RowWriter>,
-) -> Result<u64, ExportRunError> {
+) -> Result<u64, StoredRunError> {
     let job = Job { run, notes: &[], what, pass: None, out: None, say };
     rows_into(&job, |head| Ok(open(head.fields))).map_err(|failed| match failed {
-        Failed::Export(error) => ExportRunError::write(error),
+        Failed::Export(error) => StoredRunError::write(error),
         Failed::Source(error) => error,
     })
 }
@@ -139,12 +139,12 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
 ///
 /// # Errors
 /// If the run has no passes, or no records for the requested rows.
-fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
+fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, StoredRunError> {
     if job.what != ExportedRows::Cells {
-        return Ok(expect_records(job.run).map(|()| Vec::new())?);
+        return expect_records(job.run).map(|()| Vec::new());
     }
     match cells_table::rows(&summary_of(job.run, job.say)?) {
-        rows if rows.is_empty() => Err(ExportRunError::request(format!(
+        rows if rows.is_empty() => Err(StoredRunError::refused(format!(
             "run {} has no passes, and so no rows; --format table writes its figures",
             job.run.row.id
         ))),
@@ -186,7 +186,7 @@ fn records(
     mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
     let run = job.run;
-    let unread = |error| Failed::Source(ExportRunError::Store(error));
+    let unread = |error| Failed::Source(StoredRunError::Store(error));
     let mut passes = run.passes().map_err(unread)?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
@@ -210,7 +210,7 @@ fn records(
 }
 
 /// The results of a run. If the run has no stored results, they are computed from its records.
-pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
+pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, StoredRunError> {
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());
     }
