@@ -3,7 +3,6 @@
 
 use std::fmt::Display;
 
-use inferometer_predict::PredictError;
 use inferometer_run::RunError;
 use inferometer_store::StoreError;
 
@@ -28,9 +27,6 @@ pub enum StoredRunError {
     /// The files of the report cannot be written.
     #[error(transparent)]
     Report(#[from] RunError),
-    /// The tables of a prediction cannot be written.
-    #[error(transparent)]
-    Tables(#[from] PredictError),
 }
 
 impl StoredRunError {

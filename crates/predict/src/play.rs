@@ -12,14 +12,14 @@ use inferometer_model::{CellPlan, Finding, OverLimit, PassPlan, code, load_model
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
 use inferometer_plan::Plan;
-use inferometer_run::Context;
+use inferometer_run::{Context, RunError};
 use inferometer_store::PassBegin;
 
 use crate::requests::{PlayedRequests, Requests};
 use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
-use crate::{MeasuredRows, PredictError, Row, row};
+use crate::{MeasuredRows, Row, row};
 
 /// A simulated plan.
 #[derive(Default)]
@@ -62,11 +62,11 @@ impl SimulatedPlan<'_> {
         config: &EngineConfig,
         requests: Option<&mut Requests>,
         mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
-    ) -> Result<(), PredictError> {
+    ) -> Result<(), RunError> {
         let begin = PassBegin { pass: self.passes.len() as u32, cell, plan: pass, repeat: 1 };
         let pass = &begin.plan;
         let streamed = plan.sampling.stream;
-        let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
+        let engine = Engine::new(config.clone()).map_err(RunError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
         let mut first = FirstRequests::of(config, pass);
         // The arrivals are those of the first repeat of a run.
@@ -122,7 +122,7 @@ impl fmt::Display for PlayTime {
 }
 
 /// Rejects loads that the simulation does not support.
-fn check(pass: &PassPlan) -> Result<(), PredictError> {
+fn check(pass: &PassPlan) -> Result<(), RunError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "dropped requests (--over-limit drop)"
@@ -130,16 +130,16 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
         PassPlan::Conversations(_) => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
     };
-    Err(PredictError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
+    Err(RunError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
 }
 
 /// Checks that a plan can be predicted.
 ///
 /// # Errors
 /// If its workload or a load cannot be predicted.
-pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
+pub fn check_plan(plan: &Plan) -> Result<(), RunError> {
     if plan.workload.grid() == plan::Grid::Characters {
-        return Err(PredictError::plan(format!(
+        return Err(RunError::plan(format!(
             "workload (--workload): the output lengths of {} are known only after a measurement, \
                 so this workload cannot be predicted; use `inferometer run`, or leave out \
                 --workload and name a log of this workload with --against",
@@ -156,7 +156,7 @@ pub fn play<'a>(
     context: &Context,
     config: &EngineConfig,
     against: Option<&'a MeasuredRows>,
-) -> Result<SimulatedPlan<'a>, PredictError> {
+) -> Result<SimulatedPlan<'a>, RunError> {
     check_plan(plan)?;
     let brings_requests = |it: &&MeasuredRows| !it.blocks.is_empty() || !it.passes.is_empty();
     let mut requests = match against.filter(brings_requests) {
@@ -195,7 +195,7 @@ pub fn play<'a>(
             (None, false) => Vec::new(),
         };
         for pass in passes {
-            let limits = row.config.resolve().map_err(PredictError::plan)?.limits;
+            let limits = row.config.resolve().map_err(RunError::plan)?.limits;
             let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
                 Some(block) => Box::new(block.lengths(limits.max_model_len)),
                 None => lengths(cell, row.mean_output, pass_requests(&pass)),
@@ -215,7 +215,7 @@ pub fn play<'a>(
     let other_model = |against: &MeasuredRows| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
     if let Some(against) = against {
-        let resolved = config.resolve().map_err(PredictError::plan)?;
+        let resolved = config.resolve().map_err(RunError::plan)?;
         played.findings.extend(against.on_another_engine(&resolved));
     }
     played.findings.extend(against.and_then(|against| against.in_sample(config)));

@@ -2,7 +2,7 @@
 //! attributes, are defined in Python. This module looks up the classes.
 
 use inferometer::stored_error::StoredRunError;
-use inferometer::{PlanError, PredictError, RunError};
+use inferometer::{PlanError, RunError};
 use inferometer_store::StoreError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -80,17 +80,6 @@ impl From<RunError> for Error {
             RunError::Plan(error) => error.into(),
             RunError::Interrupted(_) => Self::Interrupted(error.to_string()),
             RunError::Store(error) => error.into(),
-            other => Self::Run(other.to_string()),
-        }
-    }
-}
-
-impl From<PredictError> for Error {
-    fn from(error: PredictError) -> Self {
-        match error {
-            PredictError::Plan(error) => error.into(),
-            PredictError::Run(error) => error.into(),
-            PredictError::Store(error) => error.into(),
             other => Self::Run(other.to_string()),
         }
     }

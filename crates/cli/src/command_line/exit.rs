@@ -8,7 +8,6 @@ use crate::import::ImportError;
 use crate::reproduce::ReproduceError;
 use crate::stored_error::StoredRunError;
 use inferometer_check::CheckError;
-use inferometer_predict::PredictError;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_run::{PlanError, RunError, Shortfall};
 
@@ -167,16 +166,6 @@ impl From<RunError> for Failure {
     }
 }
 
-impl From<PredictError> for Failure {
-    fn from(error: PredictError) -> Self {
-        match error {
-            PredictError::Plan(error) => error.into(),
-            PredictError::Run(error) => error.into(),
-            _ => Self::run_failed(error),
-        }
-    }
-}
-
 impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         match error {
@@ -224,7 +213,6 @@ impl From<StoredRunError> for Failure {
         match error {
             StoredRunError::Refused(why) => Self::usage(why),
             StoredRunError::Report(error) => error.into(),
-            StoredRunError::Tables(error) => error.into(),
             _ => Self::run_failed(error),
         }
     }
