@@ -47,8 +47,8 @@ impl PlanError {
     }
 }
 
-/// Why a run or a prediction could not be carried out, or why its results are not sufficient. Records from before an error stay in the
-/// store.
+/// Why a run or a prediction could not be carried out, or why its results are not sufficient. Records from before an
+/// error stay in the store.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The plan cannot be measured or predicted. Nothing was measured.

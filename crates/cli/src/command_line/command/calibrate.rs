@@ -71,8 +71,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         requests: arguments.requests,
         name: arguments.name.as_deref(),
         store: arguments.store.as_deref(),
-    })
-    .map_err(Failure::usage)?;
+    })?;
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
     if let Some(folder) = &new_folder {
         std::fs::create_dir_all(folder).map_err(|error| {
