@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use inferometer_formats::export::ExportError;
 use inferometer_run::RunError;
 use inferometer_store::StoreError;
 
@@ -18,6 +19,9 @@ pub enum StoredRunError {
     /// Writing failed, or a pass cannot be written in the format.
     #[error("{0}")]
     Write(String),
+    /// A row or a document cannot be written. The error does not name the file.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// The log of the run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_formats::export::ExportError;
-
 use crate::stored_error::StoredRunError;
 
 /// The destination of an export.
@@ -80,26 +78,28 @@ impl<'a> Out<'a> {
     /// If reading, writing or renaming failed.
     pub fn close<T>(
         self,
-        written: Result<T, Failed>,
+        written: Result<T, StoredRunError>,
         say: &dyn Fn(&str),
         what: impl FnOnce(&T) -> String,
     ) -> Result<Option<T>, StoredRunError> {
         match (written, self) {
-            (Err(Failed::Export(error)), Self::Stdout) if error.is_closed_pipe() => Ok(None),
-            (Err(Failed::Export(error)), Self::Stdout) => {
+            (Err(StoredRunError::Export(error)), Self::Stdout) if error.is_closed_pipe() => {
+                Ok(None)
+            }
+            (Err(StoredRunError::Export(error)), Self::Stdout) => {
                 Err(StoredRunError::write(format!("standard output {error}")))
             }
             (Err(failed), Self::File { path, temporary, .. }) => {
                 // Remove the incomplete file.
                 let _ = fs::remove_file(temporary);
                 Err(match failed {
-                    Failed::Export(error) => {
+                    StoredRunError::Export(error) => {
                         StoredRunError::write(format!("{}: {error}", path.display()))
                     }
-                    Failed::Source(error) => error,
+                    other => other,
                 })
             }
-            (Err(Failed::Source(error)), Self::Stdout) => Err(error),
+            (Err(error), Self::Stdout) => Err(error),
             (Ok(done), Self::Stdout) => Ok(Some(done)),
             (Ok(done), Self::File { path, temporary, replaces }) => {
                 match fs::rename(&temporary, path) {
@@ -117,13 +117,4 @@ impl<'a> Out<'a> {
             }
         }
     }
-}
-
-/// Why an export failed.
-#[derive(derive_more::From)]
-pub enum Failed {
-    /// Writing failed.
-    Export(ExportError),
-    /// Reading the exported data failed.
-    Source(StoredRunError),
 }

@@ -18,7 +18,7 @@ use inferometer_store::{PassItem, StoredRun};
 
 use super::Columns;
 use super::job::{ExportedRows, Job};
-use super::out::{Failed, Out};
+use super::out::Out;
 use crate::stored::plan_of;
 use crate::stored_error::StoredRunError;
 use crate::stored_passes::expect_records;
@@ -102,13 +102,10 @@ pub fn rows(
     open: impl FnOnce(Vec<Field>) -> Box<dyn RowWriter>,
 ) -> Result<u64, StoredRunError> {
     let job = Job { run, notes: &[], what, pass: None, out: None, say };
-    rows_into(&job, |head| Ok(open(head.fields))).map_err(|failed| match failed {
-        Failed::Export(error) => StoredRunError::write(error),
-        Failed::Source(error) => error,
-    })
+    rows_into(&job, |head| Ok(open(head.fields)))
 }
 
-fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, Failed> {
+fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, StoredRunError> {
     let cells = cells_of(job)?;
     let run_id = job.run.row.id.as_str();
     let (fields, schema) = match job.what {
@@ -157,7 +154,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
+fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, StoredRunError> {
     let mut rows = 0;
     records(job, |pass, record| {
         let row = RequestRow::new(Rc::clone(pass), record);
@@ -167,7 +164,7 @@ fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
+fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, StoredRunError> {
     let mut rows = 0;
     records(job, |pass, record| {
         for row in EventRow::of(RequestRow::new(Rc::clone(pass), record)) {
@@ -183,11 +180,10 @@ fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
 /// records and reports the truncation.
 fn records(
     job: &Job<'_>,
-    mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+    mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), StoredRunError>,
+) -> Result<(), StoredRunError> {
     let run = job.run;
-    let unread = |error| Failed::Source(StoredRunError::Store(error));
-    let mut passes = run.passes().map_err(unread)?;
+    let mut passes = run.passes()?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
@@ -195,12 +191,12 @@ fn records(
         origin_unix_ns: passes.header().origin_unix_ns,
     });
     while let Some(pass) = passes.next_pass() {
-        let pass = pass.map_err(unread)?;
+        let pass = pass?;
         let begin = pass.begin();
         let source = PassSource::new(Rc::clone(&source), begin.cell, begin.repeat, &begin.plan);
         let source = Rc::new(source);
         for item in pass {
-            if let PassItem::Record(record) = item.map_err(unread)? {
+            if let PassItem::Record(record) = item? {
                 take(&source, *record)?;
             }
         }

@@ -10,7 +10,7 @@ use inferometer_report::table;
 use inferometer_store::LoggedPass;
 
 use super::job::Job;
-use super::out::{Failed, Out};
+use super::out::Out;
 use super::rows::summary_of;
 use crate::stored_error::StoredRunError;
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
@@ -85,6 +85,6 @@ fn save(
     let mut sink = out.open()?;
     let written = std::io::Write::write_all(&mut sink, text.as_bytes())
         .and_then(|()| std::io::Write::flush(&mut sink))
-        .map_err(|error| Failed::Export(error.into()));
+        .map_err(|error| StoredRunError::Export(error.into()));
     out.close(written, job.say, |()| what).map(|_| ())
 }
