@@ -118,9 +118,8 @@ pub fn by_other_tool(
     if let Some(summary) = &run.summary
         && let Some(imported) = &summary.imported
     {
-        let passes =
-            summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |p| (cell, p)));
-        for (number, ((cell, pass), stated)) in (0..).zip(passes.zip(&imported.passes)) {
+        let passes = summary.passes().zip(&imported.passes);
+        for (number, ((cell, pass), stated)) in (0..).zip(passes) {
             if let Some(table) = tool.printed_again(&imported.format, stated) {
                 tables.add(number, cell.plan(), pass.load.clone(), pass.repeat, &table);
             }

@@ -74,8 +74,6 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     if rows.is_empty() {
         let is_all = filter == RunFilter::default();
         tell(if is_all { "the store has no runs" } else { "no run matches" });
-    }
-    if rows.is_empty() {
         return Ok(());
     }
     print(&table(&rows).to_text(18, screen().columns, 1))
