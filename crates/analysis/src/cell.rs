@@ -10,7 +10,7 @@ use crate::prediction::{Columns, OfColumns};
 use crate::{CellPrediction, Figures, PassSummary};
 
 /// One cell of the grid: an input length and an output length.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Requested prompt tokens; 0 if the workload determines the length of each request.
     pub input_length: u32,

@@ -80,7 +80,7 @@ checks! {
 }
 
 /// Checks the records of one pass, in any order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Inspector {
     place: String,
     ignore_eos: bool,
@@ -114,23 +114,10 @@ impl Inspector {
             place: format!("{cell}, {pass}"),
             ignore_eos: sampling.asks_to_ignore_eos(),
             honours_ignore_eos: true,
-            streamed: false,
-            completed: 0,
             arrivals: ArrivalRate::of(pass),
-            failures: Failures::default(),
-            cut_off: CutOff::default(),
             growth: GrowthFold::of(pass),
             limit: pass.limit().0,
-            inputs: InputLengths::default(),
-            reasons: UnknownReasons::default(),
-            outputs: OutputLengths::default(),
-            counts: Counts::default(),
-            checks: Checks::default(),
-            without_usage: 0,
-            without_any_count: 0,
-            without_input: 0,
-            cached: CachedPrompts::default(),
-            skipped: Skipped::default(),
+            ..Self::default()
         }
     }
 

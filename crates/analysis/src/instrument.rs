@@ -33,7 +33,7 @@ pub struct Instrument {
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
     /// By how many microseconds the last request may have ended earlier than measured. Not written if it is 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub end_width_us: f64,
     /// The number of token events that shared their read with a later token event.
     pub coalesced_events: u64,
@@ -48,10 +48,6 @@ impl Default for Instrument {
     fn default() -> Self {
         InstrumentFold::default().finish()
     }
-}
-
-fn is_zero(width: &f64) -> bool {
-    *width == 0.0
 }
 
 /// Reads the bounds. A bound that is not in the document is absent, as in logs of earlier versions.

@@ -64,7 +64,7 @@ pub struct PassSummary {
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// Completed requests with more output tokens than requested. Not written if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub longer_than_asked: u64,
     /// `output_tokens` per second over `duration_s`.
     pub output_tokens_per_s: Option<f64>,
@@ -268,10 +268,6 @@ pub struct Goodput {
     /// 95 % interval of `attainment`; absent if planned requests were not sent.
     #[serde(default)]
     pub attainment_ci: Option<[f64; 2]>,
-}
-
-pub(crate) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Results of versions without repeats are those of the first repeat.

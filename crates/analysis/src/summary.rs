@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::prediction::ErrorSummary;
 use crate::ranks::RankSummary;
 use crate::verdict::Verdict;
-use crate::{Cell, Imported, SearchAnswer, SweepAnswer};
+use crate::{Cell, Imported, PassSummary, SearchAnswer, SweepAnswer};
 
 /// The name and version of the document.
 pub const SUMMARY_SCHEMA: &str = "inferometer.summary/1";
 
 /// The results of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The name and version of the document: [`SUMMARY_SCHEMA`].
     pub schema: String,
@@ -83,5 +83,10 @@ impl Summary {
     /// Whether every figure is a prediction of the engine model without random variation.
     pub fn is_predicted_without_noise(&self) -> bool {
         self.predicted && self.target.facts.noise.is_none()
+    }
+
+    /// All passes, each with its cell.
+    pub fn passes(&self) -> impl Iterator<Item = (&Cell, &PassSummary)> + Clone {
+        self.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)))
     }
 }

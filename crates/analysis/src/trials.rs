@@ -44,7 +44,7 @@ impl Trials {
     /// Starts the search or the sweep of a plan; `None` if the plan has neither.
     pub fn of(plan: &Plan) -> Option<Self> {
         match &plan.procedure {
-            Procedure::Search(plan) => Some(Self::Search(Search::new(search::settings(plan)))),
+            Procedure::Search(plan) => Some(Self::Search(Search::new(plan.clone()))),
             Procedure::Sweep(plan) => Some(Self::Sweep(Sweep::new(plan))),
             Procedure::Passes | Procedure::Ab(_) => None,
         }

@@ -4,7 +4,7 @@
 mod results;
 mod runs;
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
 use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::card::is_card_file;
@@ -13,7 +13,7 @@ use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
     fit_scaled, fit_scales, leave_lengths_out,
 };
-use inferometer_engine::profile::{ColumnErrors, Provenance, Role, SignedErrors};
+use inferometer_engine::profile::{ColumnErrors, ErrorPercent, Provenance, Role};
 use inferometer_engine::{EngineConfig, Profile, Weights};
 use inferometer_model::visible;
 use inferometer_predict::{open_against, read_against, row};
@@ -28,23 +28,6 @@ const ROWS_FOR_CONSTANTS: usize = 8;
 const PUBLISHED_REQUESTS: u32 = 399;
 /// With fewer rows than this, the multipliers cannot be determined.
 const ROWS_FOR_SCALES: usize = 2;
-
-/// Why no profile was fitted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct CalibrateError(String);
-
-impl CalibrateError {
-    pub(crate) fn new(why: impl Display) -> Self {
-        Self(why.to_string())
-    }
-}
-
-impl From<PlanError> for CalibrateError {
-    fn from(error: PlanError) -> Self {
-        Self::new(error)
-    }
-}
 
 /// The input of a fit.
 pub struct Request<'a> {
@@ -78,13 +61,13 @@ pub struct Calibrated {
 /// # Errors
 /// If the measurements cannot be read, are predictions, state different cards, have too few usable rows or do not
 /// describe such an engine, or if a field of `request` does not apply to these measurements.
-pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, PlanError> {
     let Calibrated { profile, text } = fitted(request)?;
-    let profile = profile.with_own_card().map_err(CalibrateError::new)?;
+    let profile = profile.with_own_card().map_err(PlanError::new)?;
     Ok(Calibrated { profile, text })
 }
 
-fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+fn fitted(request: &Request<'_>) -> Result<Calibrated, PlanError> {
     let config = request.config;
     refuse_two_cards(request)?;
     if config.profile.steps.is_some() || request.measured.iter().any(|it| is_file_of_runs(it)) {
@@ -92,7 +75,7 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         return of_all_runs(request);
     }
     let [only] = request.measured else {
-        return Err(CalibrateError::new(
+        return Err(PlanError::new(
             "engines before vLLM 0.8 are fitted to a single table or run; name one, or name vLLM \
                 0.8 or later with --engine and a card with --card",
         ));
@@ -101,7 +84,7 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let weights = config.weights.unwrap_or(config.model.weights);
     let mut profile = config.profile.clone();
     let of_start = stated(&profile, weights);
-    let resolved = config.resolve().map_err(CalibrateError::new)?;
+    let resolved = config.resolve().map_err(PlanError::new)?;
     if measured_on.is_unlike(&resolved).is_none() {
         // The rows may come from another version of the same release series. The new profile then states their version.
         profile.engine_version = measured_on.engine_version.unwrap_or(profile.engine_version);
@@ -116,11 +99,11 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         let _ = writeln!(text, "fitted {} constants to {} rows", names.len(), table.rows.len());
         let tables = std::slice::from_ref(&table);
         let fit_to = |tables: &[MeasuredTable]| fit_scaled(&profile, tables, names);
-        let fitted = fit_to(tables).map_err(CalibrateError::new)?;
-        let left_out = leave_lengths_out(tables, fit_to).map_err(CalibrateError::new)?;
+        let fitted = fit_to(tables).map_err(PlanError::new)?;
+        let left_out = leave_lengths_out(tables, fit_to).map_err(PlanError::new)?;
         (fitted, left_out.concat())
     };
-    let in_sample = errors(&fitted, &table).map_err(CalibrateError::new)?;
+    let in_sample = errors(&fitted, &table).map_err(PlanError::new)?;
     let default_name = || format!("calibrated-{}", config.model.name);
     let mut fitted =
         Profile { name: request.name.map_or_else(default_name, str::to_owned), ..fitted };
@@ -134,18 +117,14 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         role: Role::Fitted,
         rows: table.rows.len() as u32,
         requests: (table.requests, 1),
-        seen: coverage(&fitted, &table).map_err(CalibrateError::new)?,
+        seen: coverage(&fitted, &table).map_err(PlanError::new)?,
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
-        without_half: SignedErrors::new(),
-        left_out_table: ColumnErrors::new(),
-        without_table: SignedErrors::new(),
-        without_weights: SignedErrors::new(),
-        other_version: SignedErrors::new(),
         left_out_of_start: if is_by_multipliers { of_start } else { ColumnErrors::new() },
+        ..Provenance::default()
     });
-    add_errors(&mut text, "rows fitted on", &in_sample);
-    add_errors(&mut text, "rows left out of the fit", &errors_left_out);
+    add_errors(&mut text, "rows fitted on", error_percent(&in_sample));
+    add_errors(&mut text, "rows left out of the fit", percent(&errors_left_out));
     if is_by_multipliers {
         let _ = writeln!(
             text,
@@ -159,7 +138,7 @@ fn fitted(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
 
 /// Refuses measurements that state different cards. A card that is the user's own file is not compared, because the
 /// same card may have several files.
-fn refuse_two_cards(request: &Request<'_>) -> Result<(), CalibrateError> {
+fn refuse_two_cards(request: &Request<'_>) -> Result<(), PlanError> {
     let stated = |measured: &String| -> Option<(String, String)> {
         if is_file_of_runs(measured) {
             return None;
@@ -172,7 +151,7 @@ fn refuse_two_cards(request: &Request<'_>) -> Result<(), CalibrateError> {
     let mut all = request.measured.iter().filter_map(stated);
     let Some((first, card)) = all.next() else { return Ok(()) };
     all.find(|(_, other)| *other != card).map_or(Ok(()), |(origin, other)| {
-        Err(CalibrateError::new(format!(
+        Err(PlanError::new(format!(
             "{first} was measured on {card}, and {origin} on {other}: a profile is for one card; give the runs of one \
              card only"
         )))
@@ -180,7 +159,7 @@ fn refuse_two_cards(request: &Request<'_>) -> Result<(), CalibrateError> {
 }
 
 /// Fits a profile to the runs of all files and stored runs.
-fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, PlanError> {
     let (mut origins, mut runs, mut told) = (Vec::new(), Vec::new(), String::new());
     // The start profile was fitted to these runs, and its constants are in the new profile. So their ids are kept.
     let mut ids = request.config.profile.fitted_to.clone();
@@ -206,10 +185,10 @@ fn of_all_runs(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
 }
 
 /// Rejects `--rows` and `--requests`. They apply only to engines before vLLM 0.8, which are fitted to tables.
-fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
+fn refuse_of_tables(request: &Request<'_>) -> Result<(), PlanError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
-        Some((flag, _)) => Err(CalibrateError::new(format!(
+        Some((flag, _)) => Err(PlanError::new(format!(
             "{flag}: cannot be used here, because every run is used and states its number of \
                 requests; leave out this flag (only engines before vLLM 0.8 are fitted to tables and use it)"
         ))),
@@ -235,11 +214,11 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
 fn measured(
     request: &Request<'_>,
     measured: &str,
-) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
+) -> Result<(MeasuredTable, MeasuredOn, String), PlanError> {
     let config = request.config;
     let against = read_against(measured, request.store, config)?;
     if against.counts.is_some_and(|counts| counts.predicted) {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{}: a profile is fitted to measured rows, and this run is a prediction",
             against.origin
         )));
@@ -254,7 +233,7 @@ fn measured(
         request.rows.iter().find(|asked| against.rows.iter().all(|row| name(row) != **asked))
     {
         let known: Vec<String> = against.rows.iter().map(name).collect();
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "--rows: {none}: {} has no such row; it has {}",
             against.origin,
             known.join(", ")
@@ -277,7 +256,7 @@ fn measured(
             continue;
         };
         if judged.comparable {
-            let resolved = judged.config.resolve().map_err(CalibrateError::new)?;
+            let resolved = judged.config.resolve().map_err(PlanError::new)?;
             rows.push(MeasuredRow {
                 cell: found.cell,
                 output_tokens_per_s,
@@ -288,7 +267,7 @@ fn measured(
         }
     }
     if rows.len() < ROWS_FOR_SCALES {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{}: {} rows are usable; at least {ROWS_FOR_SCALES} are needed, one with short inputs \
                 and a batch of 200 or more, and one with long context",
             measured,
@@ -298,7 +277,7 @@ fn measured(
     let saturated = against.counts.map(|counts| counts.saturated);
     let requests = match (request.requests, saturated) {
         (Some(given), Some(sent)) if given != sent => {
-            return Err(CalibrateError::new(format!(
+            return Err(PlanError::new(format!(
                 "--requests: {given}, but the run sent {sent} in its saturated pass"
             )));
         }
@@ -314,9 +293,9 @@ fn by_multipliers(
     start: &Profile,
     table: &MeasuredTable,
     text: &mut String,
-) -> Result<(Profile, Vec<RowError>), CalibrateError> {
+) -> Result<(Profile, Vec<RowError>), PlanError> {
     let (fitted, factors) =
-        fit_scales(start, std::slice::from_ref(table)).map_err(CalibrateError::new)?;
+        fit_scales(start, std::slice::from_ref(table)).map_err(PlanError::new)?;
     let words: Vec<String> =
         SCALES.iter().zip(factors).map(|(name, factor)| format!("{name} x {factor:.3}")).collect();
     let _ = writeln!(
@@ -330,23 +309,27 @@ fn by_multipliers(
     // With only two rows, each of these fits would have one row, which is too few.
     for out in table.rows.iter().filter(|_| table.rows.len() > ROWS_FOR_SCALES) {
         let others = [table.only(|row| row != out)];
-        let (fitted, _) = fit_scales(start, &others).map_err(CalibrateError::new)?;
-        left_out
-            .extend(errors(&fitted, &table.only(|row| row == out)).map_err(CalibrateError::new)?);
+        let (fitted, _) = fit_scales(start, &others).map_err(PlanError::new)?;
+        left_out.extend(errors(&fitted, &table.only(|row| row == out)).map_err(PlanError::new)?);
     }
     Ok((fitted, left_out))
 }
 
-fn add_errors(text: &mut String, what: &str, errors: &[RowError]) {
-    if errors.is_empty() {
-        let _ = writeln!(text, "{what}: none available; give more rows");
-        return;
-    }
-    for (column, e) in error_percent(errors) {
+/// Adds a line for each column with its errors.
+fn add_errors(
+    text: &mut String,
+    what: &str,
+    columns: impl IntoIterator<Item = (String, ErrorPercent)>,
+) {
+    let before = text.len();
+    for (column, e) in columns {
         let _ = writeln!(
             text,
             "{what}: {column}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
             e.mean, e.median, e.p90, e.max
         );
+    }
+    if text.len() == before {
+        let _ = writeln!(text, "{what}: none available; give more rows");
     }
 }

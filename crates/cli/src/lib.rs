@@ -77,6 +77,7 @@ pub mod scenario;
 
 pub mod serving_results;
 pub mod stored;
+pub mod stored_error;
 pub mod stored_passes;
 
 pub mod bundle;
@@ -96,7 +97,7 @@ pub use inferometer_engine::EngineConfig;
 pub use inferometer_model::metrics;
 pub use inferometer_plan::Plan;
 pub use inferometer_plan::spec::Spec;
-pub use inferometer_predict::{MeasuredRows, PredictError, predict, read_against, search};
+pub use inferometer_predict::{MeasuredRows, predict, read_against, search};
 pub use inferometer_run::{
     Context, Event, Events, Finished, Group, Host, Interrupt, LiveState, PlanError, ReportFiles,
     RunError, Shortfall, Strictness, Subscriber, judge, resolve,

@@ -9,43 +9,15 @@ use inferometer_formats::dialect::{Tool, ToolTable};
 use inferometer_model::CellPlan;
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_plan::Plan;
-use inferometer_predict::{PredictError, write_tables};
+use inferometer_predict::write_tables;
 use inferometer_report::{PlotFiles, Traces, notice_of};
-use inferometer_run::{FromLog, Outputs, RunError, summarise_log};
+use inferometer_run::{FromLog, Outputs, summarise_log};
 use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 
-use crate::stored::{OtherVersion, plan_of};
-use crate::stored_passes::{PassesError, dialect_pass, expect_streams};
-
-/// Why a report cannot be created again.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    /// The run does not have the requested data.
-    #[error("{0}")]
-    Missing(String),
-    /// The log of the run cannot be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The plan of the run cannot be read.
-    #[error(transparent)]
-    OtherVersion(#[from] OtherVersion),
-    /// The files cannot be written.
-    #[error(transparent)]
-    Files(#[from] RunError),
-    /// The tables of a prediction cannot be written.
-    #[error(transparent)]
-    Tables(#[from] PredictError),
-}
-
-impl From<PassesError> for ReportError {
-    fn from(error: PassesError) -> Self {
-        match error {
-            PassesError::Missing(why) => Self::Missing(why),
-            PassesError::Store(error) => Self::Store(error),
-        }
-    }
-}
+use crate::stored::plan_of;
+use crate::stored_error::StoredRunError;
+use crate::stored_passes::{dialect_pass, expect_streams};
 
 /// The data of a report, computed again from a stored run.
 pub struct Report {
@@ -67,7 +39,7 @@ impl Report {
     ///
     /// # Errors
     /// If the log or the plan of the run cannot be read.
-    pub fn of(stored: &StoredRun) -> Result<Self, ReportError> {
+    pub fn of(stored: &StoredRun) -> Result<Self, StoredRunError> {
         Self::made(stored, false)
     }
 
@@ -76,15 +48,15 @@ impl Report {
     ///
     /// # Errors
     /// In the same cases as [`Self::of`], and if the run was imported.
-    pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, ReportError> {
+    pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, StoredRunError> {
         Self::made(stored, true)
     }
 
-    fn made(stored: &StoredRun, failures_as_inf: bool) -> Result<Self, ReportError> {
+    fn made(stored: &StoredRun, failures_as_inf: bool) -> Result<Self, StoredRunError> {
         let run = stored.row.id.clone();
         if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
             if failures_as_inf {
-                return Err(ReportError::Missing(format!(
+                return Err(StoredRunError::Refused(format!(
                     "--failures-as-inf: run {run} was imported, and the figures of an imported \
                         run are not computed again"
                 )));
@@ -110,7 +82,7 @@ impl Report {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn write(&self, out: Option<&Path>, plots: PlotFiles) -> Result<PathBuf, ReportError> {
+    pub fn write(&self, out: Option<&Path>, plots: PlotFiles) -> Result<PathBuf, StoredRunError> {
         let outputs = Outputs::prepare(out)?;
         let folder = match &self.plan {
             Some(plan) => outputs.write_all(&self.summary, plan, &self.run, &self.traces, plots)?,
@@ -141,14 +113,13 @@ pub fn by_other_tool(
     run: &StoredRun,
     tool: Tool,
     warn: impl Fn(&StoreError),
-) -> Result<OtherTool, ReportError> {
+) -> Result<OtherTool, StoredRunError> {
     let mut tables = Tables::of(run);
     if let Some(summary) = &run.summary
         && let Some(imported) = &summary.imported
     {
-        let passes =
-            summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |p| (cell, p)));
-        for (number, ((cell, pass), stated)) in (0..).zip(passes.zip(&imported.passes)) {
+        let passes = summary.passes().zip(&imported.passes);
+        for (number, ((cell, pass), stated)) in (0..).zip(passes) {
             if let Some(table) = tool.printed_again(&imported.format, stated) {
                 tables.add(number, cell.plan(), pass.load.clone(), pass.repeat, &table);
             }
@@ -165,7 +136,7 @@ pub fn by_other_tool(
         logged.cut.iter().for_each(warn);
     }
     if tables.passes.is_empty() {
-        return Err(ReportError::Missing(format!(
+        return Err(StoredRunError::Refused(format!(
             "run {} has no request records, which the tables of other tools need",
             run.row.id
         )));

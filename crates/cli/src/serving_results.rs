@@ -3,7 +3,7 @@
 
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
-use inferometer_formats::export::{ExportError, vllm_bench};
+use inferometer_formats::export::vllm_bench;
 use inferometer_model::calendar;
 use inferometer_model::load::Due;
 use inferometer_model::{Nanos, Record};
@@ -12,7 +12,7 @@ use inferometer_report::notice_of;
 use inferometer_store::{LoggedPass, PassBegin, StoredRun};
 use serde_json::{Map, Value, json};
 
-use crate::report::ReportError;
+use crate::stored_error::StoredRunError;
 
 /// The settings of the table and of the result file.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ pub fn serving_result(
     summary: &Summary,
     plan: &Plan,
     serving_settings: &ServingSettings<'_>,
-) -> Result<Option<ServingResult>, ReportError> {
+) -> Result<Option<ServingResult>, StoredRunError> {
     let mut logged = run.passes()?;
     let Some(pass) = logged.next() else { return Ok(None) };
     let LoggedPass { begin, records, .. } = pass?;
@@ -123,7 +123,7 @@ pub fn serving_result(
     let table = notice + &serving_table(&pass, selection).text();
     let number = begin.pass as usize;
     let made = vllm_bench(summary, number, &records, serving_settings.burstiness, selection);
-    let mut file = made.map_err(|error: ExportError| ReportError::Missing(error.to_string()))?;
+    let mut file = made.map_err(StoredRunError::refused)?;
     file["max_concurrency"] = serving_settings.max_concurrency.into();
     if let (Some(ramp), Some(began), Some(fields)) =
         (serving_settings.ramp, began, file.as_object_mut())

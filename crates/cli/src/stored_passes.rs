@@ -4,24 +4,15 @@
 use inferometer_analysis::{PassSummary, Summary};
 use inferometer_formats::dialect::Pass;
 use inferometer_model::{OpenPlan, PassPlan, Record};
-use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
+use inferometer_store::{PassBegin, PassItem, StoredRun};
 
-/// Why the passes of a stored run are not available.
-#[derive(Debug, thiserror::Error)]
-pub enum PassesError {
-    /// The run does not have the requested data.
-    #[error("{0}")]
-    Missing(String),
-    /// The log of the run cannot be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use crate::stored_error::StoredRunError;
 
 /// Returns an error for a run without records, because most exports need records.
 ///
 /// # Errors
 /// If there is no record, or the log cannot be read.
-pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
+pub fn expect_records(run: &StoredRun) -> Result<(), StoredRunError> {
     let mut passes = run.passes()?;
     while let Some(pass) = passes.next_pass() {
         for item in pass? {
@@ -30,7 +21,7 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
             }
         }
     }
-    Err(PassesError::Missing(format!(
+    Err(StoredRunError::Refused(format!(
         "run {} has no request records, which this export needs",
         run.row.id
     )))
@@ -41,15 +32,15 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
 ///
 /// # Errors
 /// If the run is predicted, or its answers were not streamed.
-pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
+pub fn expect_streams(run: &StoredRun) -> Result<(), StoredRunError> {
     let id = &run.row.id;
     if run.row.predicted {
-        return Err(PassesError::Missing(format!(
+        return Err(StoredRunError::Refused(format!(
             "run {id} is a prediction without single chunks, which the tables of other tools need"
         )));
     }
     if !run.streamed() {
-        return Err(PassesError::Missing(format!(
+        return Err(StoredRunError::Refused(format!(
             "run {id} was measured without streaming, but TTFT, TPOT and ITL of other tools need \
                 streams; measure it without --no-stream"
         )));

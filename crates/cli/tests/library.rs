@@ -9,8 +9,8 @@ use inferometer::export::{ExportedRows, Job, format};
 use inferometer::import::import;
 use inferometer::report::Report;
 use inferometer::{
-    Context, EngineConfig, Event, Events, Finished, Plan, PredictError, ReportFiles, RunError,
-    Spec, Store, Strictness, Subscriber, judge, predict, resolve, run, search,
+    Context, EngineConfig, Event, Events, Finished, Plan, ReportFiles, RunError, Spec, Store,
+    Strictness, Subscriber, judge, predict, resolve, run, search,
 };
 use serde_json::{Value, json};
 
@@ -137,5 +137,5 @@ fn the_library_predicts_compares_predictions_and_searches() {
     assert_eq!(found.summary.searches.len(), 1);
     let (plan, context) = planned(cell, folder.path());
     let error = search(&plan, &context, &config).err();
-    assert!(matches!(error, Some(PredictError::Plan(_))), "the plan contains no search");
+    assert!(matches!(error, Some(RunError::Plan(_))), "the plan contains no search");
 }

@@ -12,9 +12,7 @@ use inferometer_engine::fit::{
     errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out,
     leave_weights_out, parameter, parse_blocks, parse_rows, round_start, serving_run, signed,
 };
-use inferometer_engine::profile::{
-    ColumnErrors, Coverage, Provenance, Role, SignedErrors, profile,
-};
+use inferometer_engine::profile::{ColumnErrors, Coverage, Provenance, Role, profile};
 use inferometer_engine::{EngineConfig, Profile, Weights};
 
 /// The numbers of requests of the saturated and the one-by-one pass, as documented for the tables.
@@ -61,13 +59,7 @@ fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome
         requests: REQUESTS,
         seen: coverage(profile, table)?,
         errors: told("fitted", &found),
-        left_out_lengths: ColumnErrors::new(),
-        without_half: SignedErrors::new(),
-        left_out_table: ColumnErrors::new(),
-        without_table: SignedErrors::new(),
-        without_weights: SignedErrors::new(),
-        other_version: SignedErrors::new(),
-        left_out_of_start: ColumnErrors::new(),
+        ..Provenance::default()
     })
 }
 
@@ -153,12 +145,7 @@ fn v100() -> Outcome<Profile> {
         },
         errors: block_error_percent(&errors),
         left_out_lengths: block_error_percent(&left_out),
-        without_half: SignedErrors::new(),
-        left_out_table: ColumnErrors::new(),
-        without_table: SignedErrors::new(),
-        without_weights: SignedErrors::new(),
-        other_version: SignedErrors::new(),
-        left_out_of_start: ColumnErrors::new(),
+        ..Provenance::default()
     };
     profile.provenance.push(own.clone());
     let run = serving_run(&EngineConfig { profile: profile.clone(), ..config.clone() })?;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use inferometer_analysis::search::SearchEnding;
 use inferometer_engine::{EngineConfig, Noise};
-use support::{Server, edge, ratio, search, settings, steps, wanted};
+use support::{Server, edge, plan, ratio, search, steps, wanted};
 
 struct Machine {
     name: &'static str,
@@ -176,8 +176,7 @@ fn measure(
             (Vec::new(), Vec::new(), Vec::new(), 0);
         let count = seeds.end - seeds.start;
         let searches = on_all_cores(seeds.clone(), |seed| {
-            let settings = settings(vec![criteria[index].clone()], whole, max_requests);
-            search(&server, settings, seed)
+            search(&server, plan(vec![criteria[index].clone()], whole, max_requests), seed)
         });
         for search in searches {
             let (low, high) = search.interval(0);

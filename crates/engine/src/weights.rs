@@ -5,12 +5,24 @@ use serde::{Deserialize, Serialize};
 
 /// The storage format of the weights of the linear layers.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    Display,
 )]
 #[display("{}", self.name())]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
     /// Sixteen bits per weight.
+    #[default]
     Fp16,
     /// Four bits per weight with a scale for each group of 128 weights, in GPTQ's layout.
     Gptq,
@@ -31,11 +43,6 @@ inferometer_model::names!(Weights {
 });
 
 impl Weights {
-    /// The format with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|weights| weights.name() == name)
-    }
-
     /// Bytes per parameter of a linear layer, scales and zero points included.
     pub fn bytes_per_parameter(self) -> f64 {
         match self {

@@ -5,7 +5,7 @@
 mod support;
 
 use inferometer_engine::{EngineConfig, Noise};
-use support::{Server, edge, ratio, search, settings, steps, wanted};
+use support::{Server, edge, plan, ratio, search, steps, wanted};
 
 const SEEDS: u64 = 200;
 
@@ -32,7 +32,7 @@ fn searches_on_a_noisy_engine_cover_the_limit_that_very_long_runs_show() {
         let truth = if whole { truth.floor() } else { truth };
         let (mut held, mut near, mut narrow) = (0, 0, 0);
         for seed in 0..SEEDS {
-            let found = search(&server, settings(criteria.clone(), whole, 6_000), seed);
+            let found = search(&server, plan(criteria.clone(), whole, 6_000), seed);
             let (low, high) = found.interval(0);
             let (low, high) = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
             held += u64::from(low <= truth && truth <= high);

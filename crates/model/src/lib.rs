@@ -53,3 +53,9 @@ pub use target::{Environment, Target};
 pub use time::Nanos;
 pub use tokenizer::{Tokenizer, TokenizerError};
 pub use url::Url;
+
+/// Whether a value is the default of its type. Serde leaves out such a value of an optional setting or figure, so that
+/// the document, and the hash of a plan, is the same as in versions without the field.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

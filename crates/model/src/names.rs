@@ -1,7 +1,7 @@
 //! Enumerations whose variants have stable names.
 
-/// Adds two items to an enumeration. The constant `ALL` has all variants in the order of the invocation.
-/// The method `name` returns the stable name of a variant.
+/// Adds three items to an enumeration. The constant `ALL` has all variants in the order of the invocation.
+/// The method `name` returns the stable name of a variant, and `named` the variant with a name.
 ///
 /// Example: `names!(Kind { Open => "open", Closed => "closed" });`.
 #[macro_export]
@@ -16,6 +16,11 @@ macro_rules! names {
                 match self {
                     $(Self::$variant => $name,)+
                 }
+            }
+
+            /// The variant with this name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|known| known.name() == name)
             }
         }
     };

@@ -41,14 +41,9 @@ pub struct Process {
     /// be lost.
     pub truncated_stamps: u64,
     /// How often a due request could not begin, because too many records were waiting to be written.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub waits_for_writer: u64,
     /// The total time of these waits.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub waited_for_writer_us: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -162,13 +162,13 @@ pub struct Record {
     /// Token counts as the server reports them.
     pub usage: Usage,
     /// Times of the request as the server reports them; empty if it reports none.
-    #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub server_times: ServerTimes,
     /// Messages of the stream that are neither output, error, usage nor end.
     #[serde(default, skip_serializing_if = "Skipped::is_empty")]
     pub skipped: Skipped,
     /// The number of answers (choices) in the response, if there are several; otherwise 0 or 1.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub choices: u32,
     /// Output tokens, counted by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
@@ -296,9 +296,4 @@ impl Record {
 /// Cuts a message to [`MAX_DETAIL_CHARS`] characters.
 pub fn detail(message: &str) -> String {
     crate::visible::cut(message, MAX_DETAIL_CHARS)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

@@ -10,7 +10,7 @@ use crate::visible;
 pub use facts::{Facts, Origin, Side};
 
 /// A program and its version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// Always `inferometer`.
     pub name: String,

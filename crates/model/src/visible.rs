@@ -20,29 +20,23 @@ pub fn is_escaped(c: char) -> bool {
 /// The text as one line, with the escape sequences of JSON, such as `\u001b` for ESC. A line break and a tab
 /// become a space.
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_escaped) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            c => push(&mut out, c),
-        }
-    }
-    Cow::Owned(out)
+    escaped(text, |_| false)
 }
 
 /// The same as `line`, but for a text of several lines: line feeds remain.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c| c != '\n' && is_escaped(c)) {
+    escaped(text, |c| c == '\n')
+}
+
+fn escaped(text: &str, is_kept: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(|c| is_escaped(c) && !is_kept(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' => out.push('\n'),
-            '\r' | '\t' => out.push(' '),
+            c if is_kept(c) => out.push(c),
+            '\n' | '\r' | '\t' => out.push(' '),
             c => push(&mut out, c),
         }
     }

@@ -2,7 +2,6 @@
 //! It sends nothing.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_engine::EngineConfig;
@@ -12,13 +11,13 @@ use inferometer_plan::Plan;
 use inferometer_report::ab::AbDocument;
 use inferometer_run::recording::pass_figures::PassFigures;
 use inferometer_run::results::outputs;
-use inferometer_run::{AbRun, Member, Outputs, noise_of, order_salt};
+use inferometer_run::{AbRun, Member, Outputs, RunError, noise_of, order_salt};
 use inferometer_store::PassBegin;
 
 use crate::search::{Player, in_time};
 use crate::simulated_pass::span;
 use crate::stored::StoredPrediction;
-use crate::{PlayTime, PredictError, row};
+use crate::{PlayTime, row};
 
 /// A simulated comparison.
 pub struct PredictedAb {
@@ -31,13 +30,13 @@ pub struct PredictedAb {
 }
 
 /// Receives the records of each block.
-type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
+type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), RunError> + 'a;
 
 /// Compares two settings in virtual time and stores every block.
 ///
 /// # Errors
 /// If a plan cannot be simulated, or the store or files cannot be written.
-pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, PredictError> {
+pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, RunError> {
     let configs = with_noise(&run.sides, configs)?;
     // The folders are checked and locked before anything is simulated.
     let outputs = run.outputs()?;
@@ -49,7 +48,7 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     for (side, config) in run.sides.iter().zip(&configs) {
         stored.push(StoredPrediction::begin(&side.plan, &side.context, config, None)?);
     }
-    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let mut time = PlayTime::default();
     let began = monotonic_now();
     play(run, &configs, &mut |side, begin, records| {
         time.requests += records.len();
@@ -78,7 +77,7 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
 fn with_noise(
     sides: &[Member; 2],
     configs: [&EngineConfig; 2],
-) -> Result<[EngineConfig; 2], PredictError> {
+) -> Result<[EngineConfig; 2], RunError> {
     let noise = |at: usize| noise_of(&sides[at].plan, &sides[at].context);
     let (mut a, mut b) = (configs[0].clone(), configs[1].clone());
     (a.noise, b.noise) = (noise(0)?.or(a.noise), noise(1)?.or(b.noise));
@@ -95,15 +94,15 @@ fn is_shared(sides: &[Member; 2]) -> bool {
 
 /// Simulates blocks until the procedure ends or the time limit is reached. `keep` receives the records of each block.
 /// Each block begins at the time at which the previous block ended.
-fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
+fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), RunError> {
     let sides = &run.sides;
     let plan = &sides[0].plan;
     let (Some(ab), [cell]) = (plan.procedure.ab(), plan.cells.as_slice()) else {
-        return Err(PredictError::plan("ab: the plan has no comparison"));
+        return Err(RunError::plan("ab: the plan has no comparison"));
     };
     let passes = plan.passes_of(*cell);
     let [pass] = passes.as_slice() else {
-        return Err(PredictError::plan("ab: a comparison needs exactly one load"));
+        return Err(RunError::plan("ab: a comparison needs exactly one load"));
     };
     let mut players = [
         Player::new(&sides[0].plan, &sides[0].context, configs[0].clone())?,
@@ -136,7 +135,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
             }
         }
         let [Some(a), Some(b)] = &pair else {
-            return Err(PredictError::requests(format!(
+            return Err(RunError::Prompts(format!(
                 "pair {number} has requests that could not be simulated: no result is possible"
             )));
         };

@@ -22,6 +22,7 @@ use crate::MeasuredPass;
 pub use source::{Source, open};
 
 /// Measured rows that a prediction is compared with.
+#[derive(Default)]
 pub struct MeasuredRows {
     /// The source of the rows, as text for messages.
     pub origin: String,

@@ -78,7 +78,7 @@ fn config_of(
     let mut config = EngineConfig::of_model(model)?;
     if let Some(name) = facts.get("weights") {
         let unknown = || Unpredictable::Weights(name.to_owned());
-        config.weights = Some(Weights::parse(name).ok_or_else(unknown)?);
+        config.weights = Some(Weights::named(name).ok_or_else(unknown)?);
     }
     if let Some(name) = facts.get("kv_cache_dtype") {
         let unknown = || Unpredictable::KvCache(name.to_owned());

@@ -5,7 +5,6 @@
 //! settings. [`read_against`] reads the measurements that a prediction is compared with. Predicted records are stored
 //! in the same way as the records of a measured run. The results are marked as predicted.
 
-mod error;
 mod unpredictable;
 
 mod measured_runs;
@@ -36,7 +35,6 @@ mod ab;
 pub use ab::{PredictedAb, ab};
 pub use against::measured_on::of_target as measured_on;
 pub use against::{Counts, MeasuredRows, Source, open as open_against, read as read_against};
-pub use error::PredictError;
 pub use expected::{BUILT_IN, Expected, ProfileChoice, expected, known_engine};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
 pub use planned::{planned, refuse_servers, with_mistakes_of_plan};

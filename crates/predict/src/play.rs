@@ -12,16 +12,17 @@ use inferometer_model::{CellPlan, Finding, OverLimit, PassPlan, code, load_model
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
 use inferometer_plan::Plan;
-use inferometer_run::Context;
+use inferometer_run::{Context, RunError};
 use inferometer_store::PassBegin;
 
 use crate::requests::{PlayedRequests, Requests};
 use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
-use crate::{MeasuredRows, PredictError, Row, row};
+use crate::{MeasuredRows, Row, row};
 
 /// A simulated plan.
+#[derive(Default)]
 pub struct SimulatedPlan<'a> {
     pub(crate) passes: Vec<SimulatedPass>,
     /// The prediction settings of each cell, and its measured figures.
@@ -35,15 +36,12 @@ pub struct SimulatedPlan<'a> {
     pub(crate) of_log: bool,
     /// The hash over the requests; `None` if only their lengths were created.
     pub(crate) workload_hash: Option<String>,
-    /// The real time that simulating all passes took.
-    pub simulation: Duration,
-    /// The number of requests of all passes.
-    pub requests: usize,
-    /// The virtual time of all passes.
-    pub span: Duration,
+    /// The time that it took.
+    pub time: PlayTime,
 }
 
 /// How long a simulation took.
+#[derive(Clone, Copy, Default)]
 pub struct PlayTime {
     /// The real time that the simulation took.
     pub simulation: Duration,
@@ -54,11 +52,6 @@ pub struct PlayTime {
 }
 
 impl SimulatedPlan<'_> {
-    /// How long the simulation took.
-    pub fn time(&self) -> PlayTime {
-        PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
-    }
-
     /// Simulates a pass with `requests`, the requests of the workload. If `requests` is `None`, the pass has the
     /// requests of `asked`.
     fn pass(
@@ -69,11 +62,11 @@ impl SimulatedPlan<'_> {
         config: &EngineConfig,
         requests: Option<&mut Requests>,
         mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
-    ) -> Result<(), PredictError> {
+    ) -> Result<(), RunError> {
         let begin = PassBegin { pass: self.passes.len() as u32, cell, plan: pass, repeat: 1 };
         let pass = &begin.plan;
         let streamed = plan.sampling.stream;
-        let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
+        let engine = Engine::new(config.clone()).map_err(RunError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
         let mut first = FirstRequests::of(config, pass);
         // The arrivals are those of the first repeat of a run.
@@ -83,7 +76,7 @@ impl SimulatedPlan<'_> {
             let mut asked = asked.inspect(|request| first.add(request));
             let place = PassContext { cell, pass, number: begin.pass, streamed };
             let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
-            self.simulation += monotonic_now().since(began);
+            self.time.simulation += monotonic_now().since(began);
             simulated
         };
         let (simulated, played) = if let Some(requests) = requests {
@@ -101,8 +94,8 @@ impl SimulatedPlan<'_> {
             pass.cut_off = watch.stops_at(&figures(pass.records()));
         }
         pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
-        self.requests += pass.requests();
-        self.span += pass.span();
+        self.time.requests += pass.requests();
+        self.time.span += pass.span();
         if pass.requests() > DETAILED_REQUESTS {
             let message = format!(
                 "ITL is known only as the mean of each request, because the pass has more than \
@@ -129,7 +122,7 @@ impl fmt::Display for PlayTime {
 }
 
 /// Rejects loads that the simulation does not support.
-fn check(pass: &PassPlan) -> Result<(), PredictError> {
+fn check(pass: &PassPlan) -> Result<(), RunError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "dropped requests (--over-limit drop)"
@@ -137,16 +130,16 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
         PassPlan::Conversations(_) => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
     };
-    Err(PredictError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
+    Err(RunError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
 }
 
 /// Checks that a plan can be predicted.
 ///
 /// # Errors
 /// If its workload or a load cannot be predicted.
-pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
+pub fn check_plan(plan: &Plan) -> Result<(), RunError> {
     if plan.workload.grid() == plan::Grid::Characters {
-        return Err(PredictError::plan(format!(
+        return Err(RunError::plan(format!(
             "workload (--workload): the output lengths of {} are known only after a measurement, \
                 so this workload cannot be predicted; use `inferometer run`, or leave out \
                 --workload and name a log of this workload with --against",
@@ -163,7 +156,7 @@ pub fn play<'a>(
     context: &Context,
     config: &EngineConfig,
     against: Option<&'a MeasuredRows>,
-) -> Result<SimulatedPlan<'a>, PredictError> {
+) -> Result<SimulatedPlan<'a>, RunError> {
     check_plan(plan)?;
     let brings_requests = |it: &&MeasuredRows| !it.blocks.is_empty() || !it.passes.is_empty();
     let mut requests = match against.filter(brings_requests) {
@@ -171,16 +164,8 @@ pub fn play<'a>(
         None => Requests::open(plan, context, config)?,
     };
     let mut played = SimulatedPlan {
-        simulation: Duration::ZERO,
-        passes: Vec::new(),
-        rows: Vec::new(),
-        measured: Vec::new(),
-        findings: Vec::new(),
-        noise: None,
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
-        workload_hash: None,
-        requests: 0,
-        span: Duration::ZERO,
+        ..SimulatedPlan::default()
     };
     let mut too_long_prompts = TooLongPrompts::default();
     for &cell in &plan.cells {
@@ -210,7 +195,7 @@ pub fn play<'a>(
             (None, false) => Vec::new(),
         };
         for pass in passes {
-            let limits = row.config.resolve().map_err(PredictError::plan)?.limits;
+            let limits = row.config.resolve().map_err(RunError::plan)?.limits;
             let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
                 Some(block) => Box::new(block.lengths(limits.max_model_len)),
                 None => lengths(cell, row.mean_output, pass_requests(&pass)),
@@ -230,7 +215,7 @@ pub fn play<'a>(
     let other_model = |against: &MeasuredRows| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
     if let Some(against) = against {
-        let resolved = config.resolve().map_err(PredictError::plan)?;
+        let resolved = config.resolve().map_err(RunError::plan)?;
         played.findings.extend(against.on_another_engine(&resolved));
     }
     played.findings.extend(against.and_then(|against| against.in_sample(config)));

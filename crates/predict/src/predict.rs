@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::Plan;
-use inferometer_run::{Context, Outputs, noise_of};
+use inferometer_run::{Context, Outputs, RunError, noise_of};
 use inferometer_store::RunId;
 
 use crate::play::play;
 use crate::stored::store;
-use crate::{MeasuredRows, PlayTime, PredictError, tables};
+use crate::{MeasuredRows, PlayTime, tables};
 
 /// A predicted plan: passes, or a simulated search or sweep.
 pub struct Prediction {
@@ -34,11 +34,11 @@ pub fn predict(
     context: &Context,
     config: &EngineConfig,
     against: Option<&MeasuredRows>,
-) -> Result<Prediction, PredictError> {
+) -> Result<Prediction, RunError> {
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let played = play(plan, context, config, against)?;
-    let time = played.time();
+    let time = played.time;
     let origin = against.map(|against| against.origin.as_str());
     let (summary, run, traces) = store(plan, context, config, played, origin)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;
@@ -50,8 +50,8 @@ pub fn predict(
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_tables(folder: &Path, summary: &Summary) -> Result<(), PredictError> {
+pub fn write_tables(folder: &Path, summary: &Summary) -> Result<(), RunError> {
     let path = folder.join("prediction.md");
     let written = std::fs::write(&path, tables::markdown(summary));
-    written.map_err(|source| PredictError::Unwritable { path, source })
+    written.map_err(RunError::unwritable(&path))
 }

@@ -15,12 +15,10 @@ use inferometer_model::{
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;
 
-use inferometer_run::Context;
 use inferometer_run::prompts::{
     self, PassRequests, PromptCursor, PromptTokenizer, Prompts, SourceError, WorkloadHash,
 };
-
-use crate::PredictError;
+use inferometer_run::{Context, RunError};
 
 /// Creates the requests of a prediction.
 pub struct Requests {
@@ -49,7 +47,7 @@ impl Requests {
         plan: &Plan,
         context: &Context,
         config: &EngineConfig,
-    ) -> Result<Option<Self>, PredictError> {
+    ) -> Result<Option<Self>, RunError> {
         if matches!(plan.workload, WorkloadPlan::Random) && context.dump.is_none() {
             return Ok(None);
         }
@@ -61,7 +59,7 @@ impl Requests {
             asks_the_server: false,
         });
         let counts = Arc::clone(&tokenizer.tokenizer);
-        let engine = config.resolve().map_err(PredictError::plan)?;
+        let engine = config.resolve().map_err(RunError::plan)?;
         let block_size = engine.prefix_caching.then_some(engine.block_size);
         let prompts = Prompts::open(plan, tokenizer, &context.salt)?;
         let hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
@@ -94,7 +92,7 @@ impl Requests {
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
-    ) -> Result<(Stream, Vec<Finding>), PredictError> {
+    ) -> Result<(Stream, Vec<Finding>), RunError> {
         let label = begin.plan.prompt_label();
         let place = self.cursor.next(begin.cell, &label, begin.repeat, &begin.plan);
         let PassRequests { source, notes, error } =
@@ -195,9 +193,9 @@ impl Stream {
     ///
     /// # Errors
     /// If requests could not be created.
-    pub fn played(self) -> Result<PlayedRequests, PredictError> {
+    pub fn played(self) -> Result<PlayedRequests, RunError> {
         match self.played.error.as_ref().or_else(|| self.error.get()) {
-            Some(why) => Err(PredictError::requests(format!("workload (--workload): {why}"))),
+            Some(why) => Err(RunError::Prompts(format!("workload (--workload): {why}"))),
             None => Ok(self.played),
         }
     }

@@ -11,16 +11,16 @@ use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, length
 use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
-use inferometer_run::{Context, Outputs, noise_of};
+use inferometer_run::{Context, Outputs, RunError, noise_of};
 use inferometer_store::PassBegin;
 
 use crate::requests::Requests;
 use crate::simulated_pass::{figures, span};
 use crate::stored::StoredPrediction;
-use crate::{PlayTime, PredictError, Prediction, check_plan, row};
+use crate::{PlayTime, Prediction, check_plan, row};
 
 /// Receives the records of each trial.
-type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
+type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), RunError> + 'a;
 
 /// Simulates passes for a search, a sweep, or one side of a comparison.
 pub(crate) struct Player<'a> {
@@ -38,16 +38,16 @@ impl<'a> Player<'a> {
         plan: &'a Plan,
         context: &Context,
         config: EngineConfig,
-    ) -> Result<Self, PredictError> {
+    ) -> Result<Self, RunError> {
         check_plan(plan)?;
         let requests = Requests::open(plan, context, &config)?;
         Ok(Self { plan, config, requests, noise: None, passes: 0 })
     }
 
     /// Simulates the trials of a cell. `keep` receives the records of each trial.
-    fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, PredictError> {
+    fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, RunError> {
         let of_plan = self.plan.passes_of(cell);
-        let nothing = || PredictError::plan("the plan has no search and no sweep");
+        let nothing = || RunError::plan("the plan has no search and no sweep");
         let mut trials = Trials::of(self.plan).ok_or_else(nothing)?;
         if let Some(requests) = &mut self.requests {
             requests.warm_up(self.plan, cell);
@@ -71,7 +71,7 @@ impl<'a> Player<'a> {
             trials.set_time(taken);
             keep(&begin, records)?;
             if trials.count() == count && !matches!(tried, TrialResult::OutOfTime(_)) {
-                return Err(PredictError::requests(format!(
+                return Err(RunError::Prompts(format!(
                     "trial {} of {cell} has requests that could not be simulated: no result is possible",
                     begin.repeat
                 )));
@@ -93,10 +93,10 @@ impl<'a> Player<'a> {
         }
     }
 
-    pub(crate) fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, PredictError> {
+    pub(crate) fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, RunError> {
         let plan = self.plan;
         let row = row(&self.config, begin.cell, None)?;
-        let engine = Engine::new(row.config).map_err(PredictError::plan)?;
+        let engine = Engine::new(row.config).map_err(RunError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
         let place = PassContext {
             cell: begin.cell,
@@ -149,14 +149,16 @@ pub fn expected_answers(
     plan: &Plan,
     context: &Context,
     config: EngineConfig,
-) -> Result<Vec<SearchAnswer>, PredictError> {
-    let Some(search_plan) = plan.procedure.search() else { return Ok(Vec::new()) };
+) -> Result<Vec<SearchAnswer>, RunError> {
+    if plan.procedure.search().is_none() {
+        return Ok(Vec::new());
+    }
     let mut player = Player::new(plan, context, config)?;
     let cells = plan.cells.iter();
     cells
         .map(|&cell| {
             Ok(match player.cell(cell, &mut |_, _| Ok(()))? {
-                Trials::Search(search) => SearchAnswer::of_search(search_plan, cell, &search),
+                Trials::Search(search) => SearchAnswer::of_search(cell, &search),
                 Trials::Sweep(_) => Vec::new(),
             })
         })
@@ -166,12 +168,12 @@ pub fn expected_answers(
 
 /// Returns a copy of the plan. If a sweep has no number of cards, this number is set to the number of cards of the
 /// engine, because the figures per card need it.
-fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
+fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, RunError> {
     let mut plan = plan.clone();
     if let Procedure::Sweep(sweep) = &mut plan.procedure
         && sweep.gpus.is_none()
     {
-        let resolved = config.resolve().map_err(PredictError::plan)?;
+        let resolved = config.resolve().map_err(RunError::plan)?;
         sweep.gpus = Some(resolved.tensor_parallel_size * resolved.pipeline_parallel_size);
     }
     Ok(plan)
@@ -185,13 +187,13 @@ pub fn search(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
-) -> Result<Prediction, PredictError> {
+) -> Result<Prediction, RunError> {
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let plan = &with_cards(plan, config)?;
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let mut stored = StoredPrediction::begin(plan, context, config, None)?;
     let mut player = Player::new(plan, context, config.clone())?;
-    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let mut time = PlayTime::default();
     let began = monotonic_now();
     let mut rows = Vec::new();
     for &cell in &plan.cells {

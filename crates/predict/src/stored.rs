@@ -17,19 +17,19 @@ use inferometer_model::target::Facts;
 use inferometer_model::{CellPlan, Code, Environment, Finding, Observed, Record, Target, code};
 use inferometer_plan::Plan;
 use inferometer_report::Traces;
-use inferometer_run::Context;
 use inferometer_run::recording::header::{self, TimeOrigin};
 use inferometer_run::recording::recorder::{Counter, Recording};
 use inferometer_run::results::grid::Grid;
 use inferometer_run::results::summarise::{RunFacts, judge_by_ranges, summarise};
+use inferometer_run::{Context, RunError};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
+use crate::Row;
 use crate::measured_runs::figures_of;
 use crate::play::SimulatedPlan;
 use crate::ranges::compared;
 use crate::row::constant_extra_cost;
 use crate::slower::Repeatable;
-use crate::{PredictError, Row};
 
 /// Stores the records and computes the results, as `run` does.
 pub fn store(
@@ -38,7 +38,7 @@ pub fn store(
     config: &EngineConfig,
     played: SimulatedPlan<'_>,
     against: Option<&str>,
-) -> Result<(Summary, RunId, Traces), PredictError> {
+) -> Result<(Summary, RunId, Traces), RunError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
     stored.findings.extend(played.findings);
     // Simulated tokens are recorded in groups. These groups say nothing about the streaming of a server, so findings
@@ -82,14 +82,14 @@ impl StoredPrediction {
         context: &Context,
         config: &EngineConfig,
         against: Option<&str>,
-    ) -> Result<Self, PredictError> {
+    ) -> Result<Self, RunError> {
         let mut header = header(plan, config, against)?;
         header.target.facts.origin = context.origin.clone();
         let store = Store::open(&context.store)
-            .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
+            .map_err(|error| RunError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
         recording.traced = true;
-        let why = config.resolve().map_err(PredictError::plan)?.uncalibrated_profile();
+        let why = config.resolve().map_err(RunError::plan)?.uncalibrated_profile();
         let message = why.map(|why| format!("the prediction is uncalibrated: {why}"));
         let uncalibrated = message.map(|it| Finding::of(code::PROFILE_UNCALIBRATED, it));
         let (grid, findings, loads) = (Grid::default(), Vec::from_iter(uncalibrated), Vec::new());
@@ -107,7 +107,7 @@ impl StoredPrediction {
         records: impl IntoIterator<Item = Record>,
         expected: &[Code],
         repeatable: Option<Repeatable>,
-    ) -> Result<(), PredictError> {
+    ) -> Result<(), RunError> {
         let plan = &self.header.plan;
         let beside = (None, Observed::default());
         let (result, error) = self.recording.add_stored_pass(plan, begin, records, beside);
@@ -134,7 +134,7 @@ impl StoredPrediction {
         rows: &[(CellPlan, Row, Option<&Columns>)],
         measured: &[(CellPlan, RunFigures)],
         workload_hash: Option<String>,
-    ) -> Result<(Summary, RunId, Traces), PredictError> {
+    ) -> Result<(Summary, RunId, Traces), RunError> {
         let Self { header, recording, grid, findings, loads } = self;
         let facts = RunFacts {
             run_id: recording.run().to_string(),
@@ -165,7 +165,7 @@ fn add_predictions(
     rows: &[(CellPlan, Row, Option<&Columns>)],
     loads: &[(CellPlan, StoredLoad)],
     of_passes: &[(CellPlan, RunFigures)],
-) -> Result<(), PredictError> {
+) -> Result<(), RunError> {
     let mut compared = Vec::new();
     for cell in &mut summary.cells {
         let place = CellPlan { input_length: cell.input_length, output_length: cell.output_length };
@@ -201,8 +201,8 @@ fn passes_of(
     row: &Row,
     loads: &[&StoredLoad],
     measured: &[&RunFigures],
-) -> Result<Vec<PassPrediction>, PredictError> {
-    let resolved = row.config.resolve().map_err(PredictError::plan)?;
+) -> Result<Vec<PassPrediction>, RunError> {
+    let resolved = row.config.resolve().map_err(RunError::plan)?;
     if resolved.profile.steps.is_none() && measured.is_empty() {
         return Ok(Vec::new());
     }
@@ -226,8 +226,8 @@ fn confidence_of(
     place: CellPlan,
     row: &Row,
     passes: Vec<PassPrediction>,
-) -> Result<CellPrediction, PredictError> {
-    let resolved = row.config.resolve().map_err(PredictError::plan)?;
+) -> Result<CellPrediction, RunError> {
+    let resolved = row.config.resolve().map_err(RunError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
@@ -291,8 +291,8 @@ fn header(
     plan: &Plan,
     config: &EngineConfig,
     against: Option<&str>,
-) -> Result<RunHeader, PredictError> {
-    let resolved = config.resolve().map_err(PredictError::plan)?;
+) -> Result<RunHeader, RunError> {
+    let resolved = config.resolve().map_err(RunError::plan)?;
     let profile = &resolved.profile;
     let mut others: BTreeMap<String, String> = [
         ("max_model_len", resolved.limits.max_model_len.to_string()),

@@ -1,9 +1,8 @@
 //! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
 //! attributes, are defined in Python. This module looks up the classes.
 
-use inferometer::export::ExportRunError;
-use inferometer::report::ReportError;
-use inferometer::{PlanError, PredictError, RunError};
+use inferometer::stored_error::StoredRunError;
+use inferometer::{PlanError, RunError};
 use inferometer_store::StoreError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -86,35 +85,18 @@ impl From<RunError> for Error {
     }
 }
 
-impl From<PredictError> for Error {
-    fn from(error: PredictError) -> Self {
-        match error {
-            PredictError::Plan(error) => error.into(),
-            PredictError::Run(error) => error.into(),
-            PredictError::Store(error) => error.into(),
-            other => Self::Run(other.to_string()),
-        }
-    }
-}
-
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         Self::store(error)
     }
 }
 
-impl From<ReportError> for Error {
-    fn from(error: ReportError) -> Self {
+impl From<StoredRunError> for Error {
+    fn from(error: StoredRunError) -> Self {
         match error {
-            ReportError::Files(error) => error.into(),
+            StoredRunError::Report(error) => error.into(),
             other => Self::store(other),
         }
-    }
-}
-
-impl From<ExportRunError> for Error {
-    fn from(error: ExportRunError) -> Self {
-        Self::store(error)
     }
 }
 

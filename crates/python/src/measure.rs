@@ -149,7 +149,7 @@ fn shortfall_document(shortfall: &Shortfall) -> Value {
 }
 
 fn group_document(group: Group, events: &Events, strictness: Strictness) -> Result<String, Error> {
-    let first = group.members().first();
+    let first = group.members.first();
     let store = first.map(|member| member.context.store.clone());
     let max_failures = first.map_or(1.0, |member| member.plan.max_failures);
     let finished = group.run(events, strictness)?;

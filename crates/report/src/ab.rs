@@ -7,7 +7,7 @@ use inferometer_analysis::compare::GateResult;
 use inferometer_model::{Finding, code};
 use serde::{Deserialize, Serialize};
 
-use crate::{Align, MISSING, Table, count, label, significant};
+use crate::{MISSING, Table, count, label, left, right, significant};
 
 /// The name and version of the JSON document.
 pub const AB_SCHEMA: &str = "inferometer.ab/1";
@@ -110,45 +110,34 @@ pub(crate) fn explanation(answer: &AbAnswer) -> String {
 
 /// The figures as a table.
 pub(crate) fn table(answer: &AbAnswer) -> Table {
-    let [a, b] = answer.sides.each_ref().map(|side| side.name.clone());
-    let mut table = Table::new([
-        ("Figure".to_owned(), Align::Left),
-        (a, Align::Right),
-        (b, Align::Right),
-        ("Ratio".to_owned(), Align::Right),
-        ("Interval".to_owned(), Align::Right),
-        ("Level (%)".to_owned(), Align::Right),
-        ("Pairs".to_owned(), Align::Right),
-        ("Role".to_owned(), Align::Left),
-    ]);
+    let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
     let number = |value: Option<f64>| value.map_or_else(|| MISSING.to_owned(), significant);
-    for figure in &answer.figures {
-        table.push(vec![
-            figure.figure.clone(),
-            number(figure.a),
-            number(figure.b),
-            ratio(figure.ratio),
-            if answer.without_noise { MISSING.to_owned() } else { interval(figure) },
-            if answer.without_noise {
-                MISSING.to_owned()
-            } else {
-                significant(100.0 * figure.level)
-            },
-            figure.pairs.to_string(),
-            if figure.decides { "decides" } else { "shown only" }.to_owned(),
-        ]);
-    }
-    table.push(vec![
-        "requests completed".to_owned(),
-        completed(answer, Side::A),
-        completed(answer, Side::B),
-        MISSING.to_owned(),
-        MISSING.to_owned(),
-        MISSING.to_owned(),
-        answer.pairs.to_string(),
-        "shown only".to_owned(),
-    ]);
-    table
+    let row = |name: &str, [of_a, of_b]: [String; 2], ratio: [String; 3], pairs: u32, role| {
+        let [ratio, interval, level] = ratio;
+        [
+            left("Figure", name),
+            right(a, of_a),
+            right(b, of_b),
+            right("Ratio", ratio),
+            right("Interval", interval),
+            right("Level (%)", level),
+            right("Pairs", pairs.to_string()),
+            left("Role", role),
+        ]
+    };
+    let rows = answer.figures.iter().map(|figure| {
+        let [interval, level] = match answer.without_noise {
+            true => [MISSING, MISSING].map(str::to_owned),
+            false => [interval(figure), significant(100.0 * figure.level)],
+        };
+        let role = if figure.decides { "decides" } else { "shown only" };
+        let sides = [figure.a, figure.b].map(number);
+        row(&figure.figure, sides, [ratio(figure.ratio), interval, level], figure.pairs, role)
+    });
+    let completed = [Side::A, Side::B].map(|side| completed(answer, side));
+    let none = [MISSING; 3].map(str::to_owned);
+    let last = row("requests completed", completed, none, answer.pairs, "shown only");
+    Table::of(rows.chain([last]))
 }
 
 /// The numbers of completed and planned requests of a side: `399 of 400`.

@@ -7,7 +7,7 @@ use inferometer_analysis::load_ranking::SustainedLoad;
 use inferometer_model::digits::Decimals;
 
 use crate::load_ranking::known;
-use crate::{Align, MISSING, Table, significant};
+use crate::{MISSING, Table, left, right, significant};
 
 /// The answer: one sentence for each cell and tier.
 pub(crate) fn answer(comparison: &Comparison) -> String {
@@ -153,28 +153,18 @@ fn ends(load: &SustainedLoad, digits: Decimals) -> Option<String> {
 
 /// One row for each figure of the answers.
 pub(crate) fn table(rows: &[AnswerRow]) -> Table {
-    let mut table = Table::new([
-        ("Cell".to_owned(), Align::Left),
-        ("Objectives".to_owned(), Align::Left),
-        ("Figure".to_owned(), Align::Left),
-        ("Baseline".to_owned(), Align::Right),
-        ("Contender".to_owned(), Align::Right),
-        ("Contender / baseline".to_owned(), Align::Right),
-        ("Verdict".to_owned(), Align::Left),
-    ]);
-    for row in rows {
+    Table::of(rows.iter().map(|row| {
         let side = |side: &AnswerSide| value(at_least(side), side.known);
-        table.push(vec![
-            row.cell.to_string(),
-            row.objectives.clone().unwrap_or_else(|| MISSING.to_owned()),
-            format!("{} ({})", name(row.figure), row.unit()),
-            side(&row.baseline),
-            side(&row.contender),
-            value(bound(row), row.ratio),
-            verdict(row),
-        ]);
-    }
-    table
+        [
+            left("Cell", row.cell.to_string()),
+            left("Objectives", row.objectives.as_deref().unwrap_or(MISSING)),
+            left("Figure", format!("{} ({})", name(row.figure), row.unit())),
+            right("Baseline", side(&row.baseline)),
+            right("Contender", side(&row.contender)),
+            right("Contender / baseline", value(bound(row), row.ratio)),
+            left("Verdict", verdict(row)),
+        ]
+    }))
 }
 
 /// A value with its interval in brackets: `15.1 (12.4 to 17.3)`, `at least 15.1 (12.4 or more)`.

@@ -46,9 +46,10 @@ pub fn cells(summary: &Summary) -> String {
 
 /// The rows of `cells.csv` with typed values, one per pass. All rows have the same fields.
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
-    let cells = summary.cells.iter();
-    let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
-    (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
+    (0..)
+        .zip(summary.passes())
+        .map(|(number, (cell, pass))| row(summary, cell, (number, pass)))
+        .collect()
 }
 
 /// The main figures of one pass, with its run, its cell, and its index in the run (the column `pass`, from 0).

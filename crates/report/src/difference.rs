@@ -11,7 +11,7 @@ use inferometer_model::{Change, digits};
 
 use crate::gate_table::gate_table;
 use crate::page::escape;
-use crate::{Align, MISSING, Table, compared, compared_answers, significant};
+use crate::{MISSING, Table, compared, compared_answers, left, right, significant};
 
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
@@ -215,33 +215,21 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
         Some([ours, theirs]) => [format!("Baseline ({ours})"), format!("Contender ({theirs})")],
         None => ["Baseline", "Contender"].map(str::to_owned),
     };
-    let mut table = Table::new([
-        ("Cell".to_owned(), Align::Left),
-        ("Load".to_owned(), Align::Left),
-        ("Figure".to_owned(), Align::Left),
-        (ours, Align::Right),
-        (theirs, Align::Right),
-        ("Difference".to_owned(), Align::Right),
-        ("95 % interval".to_owned(), Align::Right),
-        ("Repeats".to_owned(), Align::Right),
-        ("Verdict".to_owned(), Align::Left),
-    ]);
-    for row in &comparison.rows {
-        let [ours, theirs] = row.repeats;
-        let repeats = if ours == theirs { ours.to_string() } else { format!("{ours}, {theirs}") };
-        table.push(vec![
-            row.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string()),
-            digits::of_load(&row.load),
-            row.figure.clone(),
-            significant(row.baseline),
-            significant(row.contender),
-            signed(row.difference_pct),
-            interval(row.difference_pct, row.interval_pct),
-            repeats,
-            verdict(row),
-        ]);
-    }
-    Some(table)
+    Some(Table::of(comparison.rows.iter().map(|row| {
+        let [one, other] = row.repeats;
+        let repeats = if one == other { one.to_string() } else { format!("{one}, {other}") };
+        [
+            left("Cell", row.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string())),
+            left("Load", digits::of_load(&row.load)),
+            left("Figure", &row.figure),
+            right(&ours, significant(row.baseline)),
+            right(&theirs, significant(row.contender)),
+            right("Difference", signed(row.difference_pct)),
+            right("95 % interval", interval(row.difference_pct, row.interval_pct)),
+            right("Repeats", repeats),
+            left("Verdict", verdict(row)),
+        ]
+    })))
 }
 
 pub(crate) fn verdict(row: &Row) -> String {

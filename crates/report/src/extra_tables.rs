@@ -4,10 +4,11 @@
 mod parts;
 
 use inferometer_analysis::Summary;
+use inferometer_analysis::failures_as_inf::Latency;
 use inferometer_model::stats::Spread;
 
 use crate::number::{in_table, length, two_decimals};
-use crate::{Align, MISSING, Table, count, published, significant};
+use crate::{MISSING, Table, count, left, published, right, significant};
 
 /// The tables that have rows, each with its heading.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
@@ -31,15 +32,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
 
 /// A row per cell and figure of the published table: its mean and its variation over repeats.
 fn repeats(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Input", Align::Right),
-        ("Output", Align::Right),
-        ("Figure", Align::Left),
-        ("Mean", Align::Right),
-        ("95 % interval", Align::Right),
-        ("Variation (%)", Align::Right),
-        ("Repeats", Align::Right),
-    ]);
+    let mut rows = Vec::new();
     for cell in &summary.cells {
         let Some(spread) = &cell.over_repeats else { continue };
         let figures: [(&str, Option<Spread>); 4] = [
@@ -52,45 +45,37 @@ fn repeats(summary: &Summary) -> Table {
             let Some(spread) = spread else { continue };
             let interval =
                 spread.ci.map_or(MISSING.to_owned(), |ends| ends.map(in_table).join(" to "));
-            table.push(vec![
-                length(cell.input_length),
-                length(cell.output_length),
-                figure.to_owned(),
-                in_table(spread.mean),
-                interval,
-                two_decimals(spread.cv.map(|cv| cv * 100.0)),
-                count(spread.n),
+            rows.push([
+                right("Input", length(cell.input_length)),
+                right("Output", length(cell.output_length)),
+                left("Figure", figure),
+                right("Mean", in_table(spread.mean)),
+                right("95 % interval", interval),
+                right("Variation (%)", two_decimals(spread.cv.map(|cv| cv * 100.0))),
+                right("Repeats", count(spread.n)),
             ]);
         }
     }
-    table
+    Table::of(rows)
 }
 
 /// A row per pass that has objectives on single requests.
 fn goodput(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Pass", Align::Left),
-        ("Objectives of each request", Align::Left),
-        ("Met / planned", Align::Right),
-        ("Attainment (%)", Align::Right),
-        ("Goodput (requests/s)", Align::Right),
-    ]);
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let Some(goodput) = &pass.goodput else { continue };
-            table.push(vec![
-                cell.place(pass),
-                goodput.objectives.clone(),
-                format!("{} / {}", count(goodput.met), count(pass.planned)),
-                with_interval(
-                    goodput.attainment.map(|share| share * 100.0),
-                    goodput.attainment_ci.map(|ends| ends.map(|end| end * 100.0)),
-                ),
-                with_interval(goodput.requests_per_s, goodput.requests_per_s_ci),
-            ]);
-        }
-    }
-    table
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let goodput = pass.goodput.as_ref()?;
+        let attainment = with_interval(
+            goodput.attainment.map(|share| share * 100.0),
+            goodput.attainment_ci.map(|ends| ends.map(|end| end * 100.0)),
+        );
+        let rate = with_interval(goodput.requests_per_s, goodput.requests_per_s_ci);
+        Some([
+            left("Pass", cell.place(pass)),
+            left("Objectives of each request", &goodput.objectives),
+            right("Met / planned", format!("{} / {}", count(goodput.met), count(pass.planned))),
+            right("Attainment (%)", attainment),
+            right("Goodput (requests/s)", rate),
+        ])
+    }))
 }
 
 /// A figure with its 95 % interval, if it has one: `12.30 (11.90 to 12.70)`.
@@ -103,61 +88,50 @@ fn with_interval(value: Option<f64>, ends: Option<[f64; 2]>) -> String {
 
 /// A row per pass and latency: percentiles in which each failed request counts as an infinite latency.
 fn failures_as_inf(summary: &Summary) -> Table {
-    let before =
-        [("Pass", Align::Left), ("Failed / planned", Align::Right), ("Latency (ms)", Align::Left)];
-    let percentiles = ["P50", "P90", "P95", "P99", "P99.9", "Max"];
-    let mut table =
-        Table::new(before.into_iter().chain(percentiles.map(|name| (name, Align::Right))));
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let Some(found) = &pass.failures_as_inf else { continue };
-            for (metric, tail) in found.measured() {
-                let values = [tail.p50, tail.p90, tail.p95, tail.p99, tail.p999, tail.max];
-                let mut row = vec![
-                    cell.place(pass),
+    let mut rows = Vec::new();
+    for (cell, pass) in summary.passes() {
+        let Some(found) = &pass.failures_as_inf else { continue };
+        for (metric, tail) in found.measured() {
+            let value = |Latency(value): Latency| match value.is_finite() {
+                true => significant(value),
+                false => "+inf".to_owned(),
+            };
+            rows.push([
+                left("Pass", cell.place(pass)),
+                right(
+                    "Failed / planned",
                     format!("{} / {}", count(found.failed), count(pass.planned)),
-                    metric.title.to_owned(),
-                ];
-                row.extend(values.map(|value| match value.0.is_finite() {
-                    true => significant(value.0),
-                    false => "+inf".to_owned(),
-                }));
-                table.push(row);
-            }
+                ),
+                left("Latency (ms)", metric.title),
+                right("P50", value(tail.p50)),
+                right("P90", value(tail.p90)),
+                right("P95", value(tail.p95)),
+                right("P99", value(tail.p99)),
+                right("P99.9", value(tail.p999)),
+                right("Max", value(tail.max)),
+            ]);
         }
     }
-    table
+    Table::of(rows)
 }
 
 /// A row per pass with a steady state. In a steady state, the number of requests in flight stays near one
 /// value.
 fn steady_state(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Pass", Align::Left),
-        ("In flight", Align::Right),
-        ("Start-up (s)", Align::Right),
-        ("Window (s)", Align::Right),
-        ("Drain (s)", Align::Right),
-        ("Requests/s", Align::Right),
-        ("Output tokens/s", Align::Right),
-        ("Output tokens/s in start-up", Align::Right),
-        ("Output tokens/s in drain", Align::Right),
-    ]);
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let Some(steady) = &pass.steady_state else { continue };
-            table.push(vec![
-                cell.place(pass),
-                two_decimals(Some(steady.mean_concurrency)),
-                two_decimals(Some(steady.startup_s)),
-                two_decimals(Some(steady.duration_s)),
-                two_decimals(Some(steady.drain_s)),
-                two_decimals(Some(steady.requests_per_s)),
-                two_decimals(Some(steady.output_tokens_per_s)),
-                two_decimals(steady.startup_output_tokens_per_s),
-                two_decimals(steady.drain_output_tokens_per_s),
-            ]);
-        }
-    }
-    table
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let steady = pass.steady_state.as_ref()?;
+        let number = |heading: &str, value| right(heading, two_decimals(Some(value)));
+        let of_edge = |heading: &str, value| right(heading, two_decimals(value));
+        Some([
+            left("Pass", cell.place(pass)),
+            number("In flight", steady.mean_concurrency),
+            number("Start-up (s)", steady.startup_s),
+            number("Window (s)", steady.duration_s),
+            number("Drain (s)", steady.drain_s),
+            number("Requests/s", steady.requests_per_s),
+            number("Output tokens/s", steady.output_tokens_per_s),
+            of_edge("Output tokens/s in start-up", steady.startup_output_tokens_per_s),
+            of_edge("Output tokens/s in drain", steady.drain_output_tokens_per_s),
+        ])
+    }))
 }

@@ -6,26 +6,18 @@ use inferometer_model::Change;
 use inferometer_model::metrics::slo::split;
 
 use crate::number::{decimals_beside, number_and_unit};
-use crate::{Align, MISSING, Table};
+use crate::{MISSING, Table, left, right};
 
 pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
-    let mut table = Table::new([
-        ("Condition", Align::Left),
-        ("Where", Align::Left),
-        ("Difference", Align::Right),
-        ("95 % interval", Align::Right),
-        ("Met", Align::Left),
-    ]);
-    for gate in gates {
-        table.push(vec![
-            gate.condition.clone(),
-            gate.place.clone(),
-            difference(gate),
-            interval(gate),
-            met(gate),
-        ]);
-    }
-    table
+    Table::of(gates.iter().map(|gate| {
+        [
+            left("Condition", &gate.condition),
+            left("Where", &gate.place),
+            right("Difference", difference(gate)),
+            right("95 % interval", interval(gate)),
+            left("Met", met(gate)),
+        ]
+    }))
 }
 
 fn met(gate: &GateResult) -> String {

@@ -61,5 +61,5 @@ pub use label::{notice, notice_of, title};
 pub(crate) use number::{MISSING, count, significant};
 pub use plan_toml::{plan_toml, spec_toml};
 pub use plot::PlotFiles;
-pub use text_table::{Align, Table};
+pub use text_table::{Align, Entry, Table, left, right};
 pub use trace::Traces;

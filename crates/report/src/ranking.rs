@@ -4,7 +4,7 @@ use inferometer_analysis::ranking::{PredictedRatio, RankedServer, Ranking};
 use inferometer_model::Change;
 use inferometer_model::digits::Decimals;
 
-use crate::{Align, Table, significant};
+use crate::{Table, left, right, significant};
 
 /// One sentence for each load. It states which server is best in which figures, how far it is ahead of the second best,
 /// and in which figures no server is clearly the best. For predictions by one profile, it states only the differences.
@@ -105,17 +105,7 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
         true => "Best prediction",
         false => "Best",
     };
-    let mut table = Table::new([
-        ("Load", Align::Left),
-        ("Figure", Align::Left),
-        (best, Align::Left),
-        ("Mean", Align::Right),
-        (
-            "The other servers in order, each with its mean and the ratio of the best server to it",
-            Align::Left,
-        ),
-    ]);
-    for ranking in rankings {
+    Table::of(rankings.iter().map(|ranking| {
         let other = |other: &RankedServer| {
             let ends = other.ratio_ci.unwrap_or([other.ratio; 2]);
             let digits = Decimals::of(&[other.ratio, ends[0], ends[1]]);
@@ -130,15 +120,18 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
             let (value, ratio) = (significant(other.value), digits.text(other.ratio));
             format!("{} {value} ({ratio}{interval}{apart})", other.name)
         };
-        table.push(vec![
-            ranking.place.clone(),
-            name(&ranking.figure),
-            ranking.best.clone(),
-            significant(ranking.value),
-            ranking.others.iter().map(other).collect::<Vec<_>>().join("; "),
-        ]);
-    }
-    table
+        let others = ranking.others.iter().map(other).collect::<Vec<_>>().join("; ");
+        [
+            left("Load", &ranking.place),
+            left("Figure", name(&ranking.figure)),
+            left(best, &ranking.best),
+            right("Mean", significant(ranking.value)),
+            left(
+                "The other servers in order, each with its mean and the ratio of the best server to it",
+                others,
+            ),
+        ]
+    }))
 }
 
 /// A figure as people write it: `TTFT p99`, `requests/s`.

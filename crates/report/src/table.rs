@@ -311,22 +311,15 @@ pub(crate) fn failed_of_all(summary: &Summary) -> String {
 
 /// A sentence for each pass with failed requests, with their number and the reasons.
 pub(crate) fn failures(summary: &Summary) -> Vec<String> {
-    let mut lines = Vec::new();
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let why = failed(pass);
-            let failed = why.failed();
-            if failed == 0 {
-                continue;
-            }
-            lines.push(format!(
-                "{}: {} of {} requests failed ({why}); figures cover the {} that completed",
-                cell.place(pass),
-                count(failed),
-                count(pass.planned),
-                count(pass.outcomes.complete),
-            ));
-        }
-    }
-    lines
+    let failures = summary.passes().map(|(cell, pass)| (cell, pass, failed(pass)));
+    let line = |(cell, pass, why): (&Cell, &PassSummary, OutcomeCounts)| {
+        format!(
+            "{}: {} of {} requests failed ({why}); figures cover the {} that completed",
+            cell.place(pass),
+            count(why.failed()),
+            count(pass.planned),
+            count(pass.outcomes.complete),
+        )
+    };
+    failures.filter(|(.., why)| why.failed() > 0).map(line).collect()
 }

@@ -17,6 +17,23 @@ pub enum Align {
     Right,
 }
 
+/// The text of a cell, with the heading and the alignment of its column.
+pub struct Entry {
+    heading: String,
+    align: Align,
+    text: String,
+}
+
+/// A cell with text.
+pub fn left(heading: impl Into<String>, text: impl Into<String>) -> Entry {
+    Entry { heading: heading.into(), align: Align::Left, text: text.into() }
+}
+
+/// A cell with a number.
+pub fn right(heading: impl Into<String>, text: impl Into<String>) -> Entry {
+    Entry { align: Align::Right, ..left(heading, text) }
+}
+
 /// A table. Each column has a heading and an alignment, and each row has one text per column.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -30,6 +47,19 @@ impl Table {
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Self {
         let columns = columns.into_iter().map(|(name, align)| (name.into(), align)).collect();
         Self { columns, rows: Vec::new(), links: BTreeMap::new() }
+    }
+
+    /// A table with these rows, which all have the same columns. Without rows it has no columns.
+    pub fn of<Row: IntoIterator<Item = Entry>>(rows: impl IntoIterator<Item = Row>) -> Self {
+        let mut table = Self::new::<String>([]);
+        for row in rows {
+            let row =
+                row.into_iter().map(|Entry { heading, align, text }| ((heading, align), text));
+            let (columns, texts) = row.unzip();
+            table.columns = columns;
+            table.push(texts);
+        }
+        table
     }
 
     /// Adds a row. Control characters for terminals and for text direction are shown as escapes.

@@ -47,11 +47,11 @@ impl PlanError {
     }
 }
 
-/// Why a run could not be carried out, or why its results are not sufficient. Records from before an error stay in the
-/// store.
+/// Why a run or a prediction could not be carried out, or why its results are not sufficient. Records from before an
+/// error stay in the store.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan cannot be measured. Nothing was measured.
+    /// The plan cannot be measured or predicted. Nothing was measured.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The operating system refuses sockets or threads of the load generator, or can no longer wait for
@@ -82,7 +82,7 @@ pub enum RunError {
         /// The error itself.
         source: ObserveError,
     },
-    /// The requests of a pass cannot be generated.
+    /// The requests of a pass cannot be generated or simulated.
     #[error("{0}")]
     Prompts(String),
     /// A file other than the store cannot be written.
@@ -156,7 +156,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    pub(crate) fn plan(mistake: impl Display) -> Self {
+    /// The error of a plan with one mistake.
+    pub fn plan(mistake: impl Display) -> Self {
         Self::Plan(PlanError::new(mistake))
     }
 
@@ -168,7 +169,8 @@ impl RunError {
         Self::Prompts(why.to_string())
     }
 
-    pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+    /// The error of a file that cannot be written.
+    pub fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Unwritable { path, source }
     }

@@ -48,12 +48,12 @@ use workload::WorkloadDefinition;
 fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
     match plan {
         WorkloadPlan::Random => Box::new(RandomWords),
-        WorkloadPlan::Drawn(plan) => Box::new(plan),
-        WorkloadPlan::Prefix(plan) => Box::new(plan),
-        WorkloadPlan::Rows(plan) => Box::new(plan),
+        WorkloadPlan::Drawn(plan) => Box::new(plan.clone()),
+        WorkloadPlan::Prefix(plan) => Box::new(plan.clone()),
+        WorkloadPlan::Rows(plan) => Box::new(plan.clone()),
         WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),
-        WorkloadPlan::Trace(plan) => Box::new(plan),
-        WorkloadPlan::Conversation(plan) => Box::new(plan),
+        WorkloadPlan::Trace(plan) => Box::new(plan.clone()),
+        WorkloadPlan::Conversation(plan) => Box::new(plan.clone()),
         WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
         WorkloadPlan::ServingRun { dataset, limits } => {
             Box::new(sharegpt::FirstTurnsDefinition { dataset, limits: *limits })

@@ -2,6 +2,7 @@
 //! lists all workloads; this module does not depend on that list.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use inferometer_model::load::Recording;
@@ -30,22 +31,6 @@ pub(crate) trait WorkloadDefinition {
     /// Whether the data set has chat messages.
     fn has_messages(&self) -> bool {
         false
-    }
-}
-
-/// The registry uses references to plans as definitions, so the trait is also implemented for
-/// references.
-impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
-    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
-        (**self).open(context)
-    }
-
-    fn prepare(&self, passes: &mut [PassPlan], seed: u64) -> Result<(), WorkloadError> {
-        (**self).prepare(passes, seed)
-    }
-
-    fn has_messages(&self) -> bool {
-        (**self).has_messages()
     }
 }
 
@@ -196,6 +181,12 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
         }
     }
     found
+}
+
+/// A finding with the number of rows that are left out, and the reasons.
+pub(crate) fn rows_left_out(count: u64, used: usize, reasons: &impl Display) -> Option<Finding> {
+    let message = format!("skipped rows of the data set: {count}; used rows: {used}. {reasons}");
+    (count > 0).then(|| Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message))
 }
 
 /// The finding on the columns of a data set that are not used; `None` if all are used.

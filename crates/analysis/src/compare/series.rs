@@ -157,10 +157,8 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
 
 /// The figures of passes that an imported source states without a distribution.
 fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
-    let passes =
-        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let mut series = Vec::new();
-    for ((cell, pass), stated) in passes.zip(&imported.passes) {
+    for ((cell, pass), stated) in summary.passes().zip(&imported.passes) {
         for (figure, metric, statistic) in of_passes() {
             let missing = pass.latency(metric).and_then(|of| statistic.of(of)).is_none();
             if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {

@@ -31,7 +31,7 @@ const OF_LENGTHS: [Code; 6] = [
 ];
 
 /// One side of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subject {
     /// The name in reports.
     pub name: String,
@@ -121,21 +121,7 @@ impl Subject {
 
     /// One side of a comparison that has figures only, without facts.
     pub fn of_series(name: impl Into<String>, series: Vec<Series>) -> Self {
-        Self {
-            name: name.into(),
-            tool: String::new(),
-            series,
-            counted: Vec::new(),
-            answers: Vec::new(),
-            conditions: BTreeMap::new(),
-            facts: BTreeMap::new(),
-            identity: None,
-            warnings: Vec::new(),
-            kind_of_prompts: None,
-            loads_of_tables: Vec::new(),
-            is_fixed: false,
-            is_predicted: false,
-        }
+        Self { name: name.into(), tool: String::new(), series, ..Self::default() }
     }
 
     /// Adds the plan with which the run was measured. Then prompts that differ only in their salt can be distinguished

@@ -7,7 +7,6 @@ use super::overwhelmed::Overwhelmed;
 use super::procedure::Search;
 use super::sentence::sentence;
 use inferometer_model::CellPlan;
-use inferometer_plan::search::SearchPlan;
 
 impl SearchAnswer {
     /// Sets the reason why the server refused every request. `None` changes nothing. A search with such a reason shows
@@ -20,12 +19,12 @@ impl SearchAnswer {
     }
 
     /// The answers of a search so far, one for each tier.
-    pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Vec<Self> {
+    pub fn of_search(cell: CellPlan, search: &Search) -> Vec<Self> {
         let loads = search.loads();
-        let tiers = plan.tiers().into_iter().enumerate();
+        let tiers = search.plan().tiers().into_iter().enumerate();
         tiers
             .map(|(at, (name, criteria))| {
-                let mut answer = Self::of_tier(plan, cell, search, &loads, (at, name, &criteria));
+                let mut answer = Self::of_tier(cell, search, &loads, (at, name, &criteria));
                 answer.answer = sentence(&answer);
                 answer
             })
@@ -33,12 +32,12 @@ impl SearchAnswer {
     }
 
     fn of_tier(
-        plan: &SearchPlan,
         cell: CellPlan,
         search: &Search,
         loads: &[Load],
         (at, name, tier): (usize, Option<String>, &[usize]),
     ) -> Self {
+        let plan = search.plan();
         let edge = &search.tiers()[at];
         let (low, high) = search.interval(at);
         let criterion = |index: &usize| &plan.criteria[*index];

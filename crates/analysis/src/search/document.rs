@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Claim, CriterionEstimate};
+use super::outcome::SearchEnding;
 use super::overwhelmed::Overwhelmed;
-use super::settings::SearchEnding;
 use super::trial::Saturation;
 use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;

@@ -6,9 +6,8 @@ use super::crossing::{Crossing, Of, Point, crossing};
 use super::evidence::{Groups, Measure};
 use super::flat::extended_without_curve;
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
-use super::settings::Settings;
 use super::trial::Trial;
-use inferometer_plan::search::Criterion;
+use inferometer_plan::search::{Criterion, SearchPlan};
 
 /// A trial without a steady state counts as overloaded under two conditions. It has at least `LONG_ENOUGH` requests,
 /// and its odds of a miss are at least `FAR_MORE` times the allowed odds.
@@ -45,24 +44,24 @@ const FAR_ABOVE: f64 = 1.0;
 
 /// The capacity of the server, if trials at rates show it.
 pub(super) fn capacity(
-    settings: &Settings,
+    plan: &SearchPlan,
     trials: &[(Trial, Option<Overwhelmed>)],
 ) -> Option<Capacity> {
-    Capacity::of(trials.iter().filter(|_| !settings.whole).map(|(trial, _)| trial))
+    Capacity::of(trials.iter().filter(|_| !plan.is_whole()).map(|(trial, _)| trial))
 }
 
 /// Computes the edge of a tier. `tier` contains the indices of its criteria.
 pub(super) fn edge(
-    settings: &Settings,
+    plan: &SearchPlan,
     tier: &[usize],
     trials: &[(Trial, Option<Overwhelmed>)],
 ) -> TierEdge {
     let mut edge =
         TierEdge { good: None, bad: None, estimate: None, low: None, high: None, first: None };
-    let capacity = capacity(settings, trials);
+    let capacity = capacity(plan, trials);
     let most = capacity.map_or(f64::INFINITY, |capacity| capacity.high());
     let point = |index: usize, trial: &Trial, overwhelmed: Option<Overwhelmed>| {
-        point(settings, index, trial, overwhelmed, trial.load > most)
+        point(plan, index, trial, overwhelmed, trial.load > most)
     };
     let mut shown: f64 = 0.0;
     for (trial, overwhelmed) in trials {
@@ -84,7 +83,7 @@ pub(super) fn edge(
         }
     }
     // Each of several criteria may have a wrong interval, so they share the allowed probability of a wrong interval.
-    let wrong = (1.0 - settings.confidence) / tier.len().max(1) as f64;
+    let wrong = (1.0 - plan.confidence) / tier.len().max(1) as f64;
     let found: Vec<(usize, Crossing)> = tier
         .iter()
         .filter_map(|&index| {
@@ -111,12 +110,12 @@ pub(super) fn edge(
         edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
         edge.low = edge.low.filter(|low| *low < beyond);
     }
-    if let (false, Some(_), Some(bad)) = (settings.whole, edge.good, edge.bad) {
+    if let (false, Some(_), Some(bad)) = (plan.is_whole(), edge.good, edge.bad) {
         // The curve may rise steeply anywhere between two tried loads.
         edge.high = edge.high.map(|high| high.max(bad));
         edge.low = edge.low.map(|low| low.min(shown)).filter(|low| *low > 0.0);
     }
-    if let (false, Some(good), None) = (settings.whole, edge.good, edge.bad) {
+    if let (false, Some(good), None) = (plan.is_whole(), edge.good, edge.bad) {
         // No trial missed a criterion, so nothing is known about loads above the highest load that met all of them.
         edge.low = edge.low.map(|low| low.min(good));
     }
@@ -158,13 +157,13 @@ fn weigh_alike(points: &mut [Point], at: f64) {
 
 /// The result of a trial for a criterion; `None` if the trial shows nothing about the criterion.
 fn point(
-    settings: &Settings,
+    plan: &SearchPlan,
     index: usize,
     trial: &Trial,
     overwhelmed: Option<Overwhelmed>,
     is_above_capacity: bool,
 ) -> Option<(Point, Of)> {
-    let criterion: &Criterion = &settings.criteria[index];
+    let criterion: &Criterion = &plan.criteria[index];
     let x = trial.load.ln();
     if let (Some(by), Some(needed), 1..) = (overwhelmed, criterion.needed(), trial.cut_off) {
         // The requests that were cut off might have missed too. So the misses either show that too many requests miss,
@@ -212,9 +211,9 @@ fn point(
 
 /// For each tier, the evidence that the load of a trial is far beyond the edge of the tier. `None` unless there is
 /// evidence for every tier.
-pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Vec<Overwhelmed>> {
-    let needed = misses_to_claim(&settings.criteria, trial.planned);
-    let criteria = are_beyond(&settings.tiers, &trial.missed, &needed)?;
+pub(super) fn overwhelmed(plan: &SearchPlan, trial: &Trial) -> Option<Vec<Overwhelmed>> {
+    let needed = misses_to_claim(&plan.criteria, trial.planned);
+    let criteria = are_beyond(&plan.criteria_of_tiers(), &trial.missed, &needed)?;
     let of = |criterion: usize| Overwhelmed {
         criterion,
         missed: trial.missed[criterion],

@@ -2,8 +2,8 @@
 
 use super::document::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
+use super::outcome::SearchEnding;
 use super::sentence::sentence;
-use super::settings::SearchEnding;
 use crate::{Cell, validity};
 use inferometer_model::digits::percent;
 use inferometer_model::{Code, Finding, code};

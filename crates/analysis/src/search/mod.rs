@@ -21,21 +21,21 @@ mod plan;
 mod edges;
 mod evidence;
 mod known;
+mod outcome;
 mod procedure;
 mod rates;
 mod sentence;
-mod settings;
 
 pub use alone::Alone;
 pub use document::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use edges::TierEdge;
 pub use evidence::{Claim, CriterionEstimate, Groups, Measure};
 pub use findings::{CODES, findings, mark_limits_of_client};
+pub use outcome::{NextTrial, SearchEnding};
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
-pub use plan::{settings, trial_pass, watcher};
+pub use plan::{trial_pass, watcher};
 pub use procedure::Search;
 pub use sentence::{load_text, sentence};
-pub use settings::{NextTrial, SearchEnding, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 
 #[cfg(test)]

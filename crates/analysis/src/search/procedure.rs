@@ -7,9 +7,10 @@ mod single_loads;
 use super::alone::{shows_no_load_meets, shows_none_is_served};
 use super::edges::{TierEdge, capacity, edge, overwhelmed};
 use super::known::Load;
+use super::outcome::{NextTrial, SearchEnding};
 use super::overwhelmed::Overwhelmed;
-use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
+use inferometer_plan::search::SearchPlan;
 
 /// The number of requests of a trial far from the edge. Its only purpose is to show on which side of the edge the load
 /// lies.
@@ -37,7 +38,9 @@ const SERVED: f64 = 0.98;
 /// A search in progress: it requests trials and gets their results.
 #[derive(Clone, Debug)]
 pub struct Search {
-    settings: Settings,
+    plan: SearchPlan,
+    /// The criteria of each tier, by their indices.
+    criteria: Vec<Vec<usize>>,
     trials: Vec<(Trial, Option<Overwhelmed>)>,
     tiers: Vec<TierEdge>,
     /// The number of long trials near the edge so far.
@@ -50,15 +53,16 @@ pub struct Search {
 
 impl Search {
     /// Starts a search without trials.
-    pub fn new(settings: Settings) -> Self {
-        let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
+    pub fn new(plan: SearchPlan) -> Self {
+        let criteria = plan.criteria_of_tiers();
+        let tiers = criteria.iter().map(|tier| edge(&plan, tier, &[])).collect();
         let trials = Vec::new();
-        Self { tiers, settings, trials, long: 0, is_out_of_time: false, taken_s: 0.0 }
+        Self { plan, criteria, tiers, trials, long: 0, is_out_of_time: false, taken_s: 0.0 }
     }
 
-    /// The settings of the search.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    /// The plan of the search.
+    pub fn plan(&self) -> &SearchPlan {
+        &self.plan
     }
 
     /// The number of requests of all trials so far.
@@ -91,13 +95,11 @@ impl Search {
         let mut loads: Vec<f64> = self.trials.iter().map(|(trial, _)| trial.load).collect();
         loads.sort_unstable_by(f64::total_cmp);
         loads.dedup();
-        let capacity = capacity(&self.settings, &self.trials).map_or(f64::INFINITY, |it| it.high());
+        let capacity = capacity(&self.plan, &self.trials).map_or(f64::INFINITY, |it| it.high());
         let of = |load: f64| {
             let trials = self.trials.iter().map(|(trial, _)| trial);
             let trials: Vec<&Trial> = trials.filter(|trial| trial.load == load).collect();
-            Load::of(&self.settings.criteria, &trials, capacity, |trial| {
-                overwhelmed(&self.settings, trial)
-            })
+            Load::of(&self.plan.criteria, &trials, capacity, |trial| overwhelmed(&self.plan, trial))
         };
         loads.into_iter().map(of).collect()
     }
@@ -105,14 +107,14 @@ impl Search {
     /// Adds a trial. A trial is ignored if it was cut off before its load was certainly far beyond the edge of every
     /// tier.
     pub fn tell(&mut self, trial: Trial) {
-        let overwhelmed = overwhelmed(&self.settings, &trial).map(|tiers| tiers[0]);
+        let overwhelmed = overwhelmed(&self.plan, &trial).map(|tiers| tiers[0]);
         if trial.cut_off > 0 && overwhelmed.is_none() {
             return;
         }
         self.long += u32::from(self.is_near());
         self.trials.push((trial, overwhelmed));
-        let tiers = self.settings.tiers.iter();
-        self.tiers = tiers.map(|tier| edge(&self.settings, tier, &self.trials)).collect();
+        let tiers = self.criteria.iter();
+        self.tiers = tiers.map(|tier| edge(&self.plan, tier, &self.trials)).collect();
         self.bound_by_single_loads();
         self.order_nested_tiers();
     }
@@ -121,11 +123,11 @@ impl Search {
     /// interval contains the highest whole load that meets the objectives.
     pub fn interval(&self, tier: usize) -> (Option<f64>, Option<f64>) {
         let edge = &self.tiers[tier];
-        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
+        let highest = self.plan.highest.unwrap_or(f64::INFINITY);
         let high = edge.high.filter(|&high| high < highest || edge.bad.is_some());
         // Loads above the highest one were not tried.
         let low = edge.low.map(|low| low.min(highest));
-        match self.settings.whole {
+        match self.plan.is_whole() {
             false => (low, high),
             true => (low.map(f64::floor).filter(|&low| low >= 1.0), high.map(f64::floor)),
         }
@@ -137,10 +139,10 @@ impl Search {
         let edge = &self.tiers[tier];
         let (low, high) = self.interval(tier);
         let estimate = edge.estimate.or(edge.good)?;
-        let estimate = if self.settings.whole { (estimate + 1e-6).floor() } else { estimate };
-        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
+        let estimate = if self.plan.is_whole() { (estimate + 1e-6).floor() } else { estimate };
+        let highest = self.plan.highest.unwrap_or(f64::INFINITY);
         let estimate = estimate.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY));
-        let estimate = estimate.clamp(self.settings.lowest.min(highest), highest);
+        let estimate = estimate.clamp(self.plan.lowest.min(highest), highest);
         (estimate > 0.0).then_some(estimate)
     }
 
@@ -155,21 +157,21 @@ impl Search {
 
     /// How the search of one tier ended, or that it has not ended.
     pub fn outcome_of(&self, tier: usize) -> SearchEnding {
-        let settings = &self.settings;
+        let plan = &self.plan;
         let (lowest, high) = (self.lowest(tier), self.tiers[tier].high);
-        let shortest_s = self.last().map_or(0.0, |(last, _)| last.shortest_next_s(settings.whole));
+        let shortest_s = self.last().map_or(0.0, |(last, _)| last.shortest_next_s(plan.is_whole()));
         let is_known = |low, high| self.long >= FEWEST_LONG && self.is_narrow(low, high);
         match self.interval(tier) {
             (Some(low), Some(high)) if is_known(low, high) => SearchEnding::Found,
             _ if high.is_some_and(|high| high <= lowest) || self.is_missed_alone(tier) => {
                 SearchEnding::NotMetAtLowest
             }
-            (Some(low), _) if settings.highest.is_some_and(|it| low >= it) => {
+            (Some(low), _) if plan.highest.is_some_and(|it| low >= it) => {
                 SearchEnding::MetAtHighest
             }
             _ if self.lacks_gaps(tier) => SearchEnding::NotMeasurable,
-            _ if self.requests() >= settings.max_requests => SearchEnding::RequestsSpent,
-            _ if self.trials() >= settings.max_trials => SearchEnding::TrialsSpent,
+            _ if self.requests() >= plan.max_requests => SearchEnding::RequestsSpent,
+            _ if self.trials() >= plan.max_trials => SearchEnding::TrialsSpent,
             _ if self.time_left_s() <= shortest_s => SearchEnding::TimeSpent,
             _ => SearchEnding::Unfinished,
         }
@@ -179,14 +181,10 @@ impl Search {
     pub fn is_missed_alone(&self, tier: usize) -> bool {
         let of_trials = self.trials.iter().map(|(trial, _)| &trial.alone);
         // In a closed loop, no request is alone at a load above one.
-        !self.settings.whole
+        !self.plan.is_whole()
             && self.tiers[tier].good.is_none()
             && (self.is_none_served()
-                || shows_no_load_meets(
-                    &self.settings.criteria,
-                    &self.settings.tiers[tier],
-                    of_trials,
-                ))
+                || shows_no_load_meets(&self.plan.criteria, &self.criteria[tier], of_trials))
     }
 
     /// Whether no request of the search completed, not even one that was alone on the server.
@@ -197,14 +195,14 @@ impl Search {
 
     /// Whether an objective of a tier cannot be judged because tokens came in bundles.
     fn lacks_gaps(&self, tier: usize) -> bool {
-        let needs = |&index: &usize| self.settings.criteria[index].needs_gaps();
-        self.settings.tiers[tier].iter().any(needs)
+        let needs = |&index: &usize| self.plan.criteria[index].needs_gaps();
+        self.criteria[tier].iter().any(needs)
             && self.trials.iter().any(|(trial, _)| trial.lacks_gaps)
     }
 
     fn is_narrow(&self, low: f64, high: f64) -> bool {
-        high <= low * (1.0 + self.settings.precision) * (1.0 + 1e-9)
-            || (self.settings.whole && high <= low + 1.0)
+        high <= low * (1.0 + self.plan.precision) * (1.0 + 1e-9)
+            || (self.plan.is_whole() && high <= low + 1.0)
     }
 
     /// Records that the time limit has ended the search.
@@ -224,13 +222,13 @@ impl Search {
             return 0.0;
         }
         let taken_s = self.taken_s.max(self.time_s());
-        self.settings.max_time_s.map_or(f64::INFINITY, |most| most - taken_s)
+        self.plan.max_time.map_or(f64::INFINITY, |most| most.as_secs_f64() - taken_s)
     }
 
     /// The expected duration of a trial, in seconds; 0 for a closed loop whose latency is unknown.
     pub fn seconds(&self, asked: NextTrial) -> f64 {
         let NextTrial { load, requests } = asked;
-        let each_s = if self.settings.whole { self.latency_near(load) / load } else { 1.0 / load };
+        let each_s = if self.plan.is_whole() { self.latency_near(load) / load } else { 1.0 / load };
         requests as f64 * each_s
     }
 
@@ -238,16 +236,16 @@ impl Search {
     /// loads are not better.
     fn lowest(&self, tier: usize) -> f64 {
         if self.tiers[tier].good.is_some() {
-            return self.settings.lowest;
+            return self.plan.lowest;
         }
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
             // A server that refuses most requests has few in flight, but is not idle.
             let is_idle = trial.load * trial.latency_s < IDLE
                 && (trial.is_settled || trial.cut_off > 0)
                 && trial.completed as f64 >= SERVED * trial.ended() as f64;
-            (!self.settings.whole && is_idle).then_some(trial.load)
+            (!self.plan.is_whole() && is_idle).then_some(trial.load)
         };
-        self.trials.iter().filter_map(idle).fold(self.settings.lowest, f64::max)
+        self.trials.iter().filter_map(idle).fold(self.plan.lowest, f64::max)
     }
 
     /// The unfinished tier with the widest interval: the next trial is for this tier.
@@ -268,7 +266,7 @@ impl Search {
         let Some(tier) = self.tier() else { return false };
         match (self.tiers[tier].good, self.tiers[tier].bad) {
             (Some(good), Some(bad)) => {
-                (bad / good).ln() <= BRACKET || (self.settings.whole && bad - good <= 1.0)
+                (bad / good).ln() <= BRACKET || (self.plan.is_whole() && bad - good <= 1.0)
             }
             _ => false,
         }
@@ -282,7 +280,7 @@ impl Search {
             return Some(NextTrial { load, requests: self.affordable(load, wanted, wanted) });
         }
         let (load, wanted) = match (edge.good, edge.bad) {
-            (None, None) => (self.settings.start, PROBE),
+            (None, None) => (self.plan.start, PROBE),
             (Some(good), None) => self.up(good),
             (None, Some(bad)) => self.down(tier, bad),
             (Some(_), Some(_)) if self.is_near() => self.near(edge),
@@ -305,11 +303,11 @@ impl Search {
             return None;
         }
         let leaves = last.throughput();
-        let load = if self.settings.whole || leaves > LEAVES * last.load {
+        let load = if self.plan.is_whole() || leaves > LEAVES * last.load {
             last.load
         } else {
             let slower = leaves.max(edge.good.unwrap_or(0.0) * ABOVE).min(last.load);
-            self.rounded(slower, f64::floor).max(self.settings.lowest)
+            self.rounded(slower, f64::floor).max(self.plan.lowest)
         };
         let wanted = self.steady_trial(load, last.latency_s);
         // A trial of the same length at this load would be too short again.
@@ -319,11 +317,11 @@ impl Search {
 
     /// A higher load, by the stride. A stride below 2 grows to 2 over the first trials.
     fn up(&self, good: f64) -> (f64, u64) {
-        match self.settings.highest {
+        match self.plan.highest {
             Some(highest) if good >= highest => (highest, self.long_trial(highest)),
             highest => {
                 let doublings = self.trials().saturating_sub(1).min(10);
-                let asked = self.settings.stride;
+                let asked = self.plan.stride;
                 let up = good * asked.powi(1 << doublings).min(asked.max(2.0));
                 let up = self.rounded(up, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
@@ -341,8 +339,9 @@ impl Search {
         }
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
-        let strided = bad / self.settings.stride.max(2.0);
-        let down = if self.settings.whole || leaves <= 0.0 { strided } else { strided.min(leaves) };
+        let strided = bad / self.plan.stride.max(2.0);
+        let down =
+            if self.plan.is_whole() || leaves <= 0.0 { strided } else { strided.min(leaves) };
         (self.rounded(down, f64::floor).max(self.lowest(tier)), PROBE)
     }
 
@@ -355,17 +354,17 @@ impl Search {
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let load = edge.estimate.unwrap_or(middle).clamp(within[0], within[1]);
-        let is_beyond = !self.settings.whole && leaves < LEAVES * bad;
+        let is_beyond = !self.plan.is_whole() && leaves < LEAVES * bad;
         let load = if is_beyond { load.min(leaves.max(good * (0.1 * width).exp())) } else { load };
         let load = self.rounded(load, f64::round);
-        let load = if self.settings.whole { load.clamp(good + 1.0, bad - 1.0) } else { load };
+        let load = if self.plan.is_whole() { load.clamp(good + 1.0, bad - 1.0) } else { load };
         (load, self.side_trial(load))
     }
 
     /// A long trial, alternately below and above the estimate. It is always below until the lower end is known, and
     /// then always above until the upper end is known.
     fn near(&self, edge: &TierEdge) -> (f64, u64) {
-        let estimate = edge.estimate.unwrap_or(self.settings.start);
+        let estimate = edge.estimate.unwrap_or(self.plan.start);
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
         let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
         let load = match (edge.low, edge.high) {
@@ -378,17 +377,17 @@ impl Search {
                 if self.long.is_multiple_of(2) { below(apart) } else { above(apart) }
             }
         };
-        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
-        let load = load.clamp(self.settings.lowest.min(highest), highest);
+        let highest = self.plan.highest.unwrap_or(f64::INFINITY);
+        let load = load.clamp(self.plan.lowest.min(highest), highest);
         (load, self.long_trial(load))
     }
 
     /// Rounds a load: to a whole number by `round`, or to four or five significant digits.
     fn rounded(&self, load: f64, round: fn(f64) -> f64) -> f64 {
-        if self.settings.whole {
+        if self.plan.is_whole() {
             return round(load).max(1.0);
         }
-        let digits = if self.settings.precision < 0.02 { 4 } else { 3 };
+        let digits = if self.plan.precision < 0.02 { 4 } else { 3 };
         // The load is parsed from decimal text, because a product would have a rounding error.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }

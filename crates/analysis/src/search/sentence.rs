@@ -3,7 +3,7 @@
 use inferometer_model::digits::{Decimals, percent, significant, with_unit};
 
 use super::document::SearchAnswer;
-use super::settings::SearchEnding;
+use super::outcome::SearchEnding;
 
 /// Writes the answer in one sentence, with its interval.
 pub fn sentence(answer: &SearchAnswer) -> String {

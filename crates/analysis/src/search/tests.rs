@@ -10,7 +10,7 @@ use inferometer_model::stats::seed::{rng, unit};
 use inferometer_model::{
     Bound, CellPlan, EventKind, Nanos, PassPlan, Record, RequestFigures, Timeline,
 };
-use inferometer_plan::search::{Criterion, CriterionResult, Over, SearchPlan, criteria};
+use inferometer_plan::search::{Criterion, CriterionResult, Over, SearchPlan, Tier, criteria};
 
 mod capacity;
 mod criteria;
@@ -22,20 +22,20 @@ fn of_slo(text: &str) -> Vec<Criterion> {
     criteria(&slo::parse(text).unwrap(), &[], 0.99, None).unwrap()
 }
 
-fn settings(text: &str) -> Settings {
-    Settings {
-        tiers: vec![(0..of_slo(text).len()).collect()],
+fn plan(text: &str) -> SearchPlan {
+    SearchPlan {
+        over: Over::Rate,
         criteria: of_slo(text),
+        tiers: Vec::new(),
         start: 16.0,
         stride: 2.0,
         lowest: 0.01,
         highest: None,
-        whole: false,
         confidence: 0.95,
         precision: 0.05,
         max_requests: 1_000_000,
         max_trials: 40,
-        max_time_s: None,
+        max_time: None,
     }
 }
 
@@ -46,7 +46,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         let value = unit(&mut rng);
         CriterionResult { value, met: value >= misses }
     };
-    let criteria = &search.settings().criteria;
+    let criteria = &search.plan().criteria;
     let judged: Vec<Vec<CriterionResult>> =
         criteria.iter().map(|_| (0..asked.requests).map(&mut judged).collect()).collect();
     let missed =
@@ -72,8 +72,8 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
 }
 
 /// Runs a search on a server whose share of misses is a function of the load.
-fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search {
-    let mut search = Search::new(settings);
+fn search(plan: SearchPlan, misses: impl Fn(f64) -> f64, seed: u64) -> Search {
+    let mut search = Search::new(plan);
     while let Some(asked) = search.next() {
         let trial = trial(&search, asked, misses(asked.load), seed);
         search.tell(trial);
@@ -107,19 +107,7 @@ fn folded(requests: impl Iterator<Item = RequestFigures>) -> Trial {
 
 const CELL: CellPlan = CellPlan { input_length: 64, output_length: 16 };
 
-fn plan_of(settings: &Settings) -> SearchPlan {
-    SearchPlan {
-        over: if settings.whole { Over::Concurrency } else { Over::Rate },
-        criteria: settings.criteria.clone(),
-        tiers: Vec::new(),
-        confidence: settings.confidence,
-        precision: settings.precision,
-        start: settings.start,
-        stride: settings.stride,
-        lowest: settings.lowest,
-        highest: settings.highest,
-        max_requests: settings.max_requests,
-        max_trials: settings.max_trials,
-        max_time: settings.max_time_s.map(Duration::from_secs_f64),
-    }
+/// A tier of these criteria.
+fn tier(name: &str, criteria: &[usize]) -> Tier {
+    Tier { name: name.to_owned(), criteria: criteria.to_vec() }
 }

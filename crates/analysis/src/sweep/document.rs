@@ -124,7 +124,7 @@ pub struct LevelAnswer {
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
     /// The number of requests of these trials that the time limit --max-time cancelled. They are in `requests`.
-    #[serde(default, skip_serializing_if = "crate::pass::is_zero")]
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub cancelled: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,

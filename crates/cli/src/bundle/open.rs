@@ -138,8 +138,8 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
     if !id.began_at(about.started_unix_ns) {
         return Err(wrong("it did not begin at the time in its name".to_owned()));
     }
-    let kind = RunKind::ALL.into_iter().find(|kind| kind.name() == about.kind);
-    let kind = kind.ok_or_else(|| wrong("its kind is unknown".to_owned()))?;
+    let kind =
+        RunKind::named(&about.kind).ok_or_else(|| wrong("its kind is unknown".to_owned()))?;
     let ended = [RunState::Complete, RunState::Interrupted, RunState::Failed];
     let state = ended.into_iter().find(|state| state.name() == about.state);
     let state = state

@@ -12,9 +12,8 @@ use inferometer_formats::import::Import;
 use inferometer_model::{PassPlan, Record, Target};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_predict::{MeasuredPass, Unpredictable, measured_on, measured_passes, passes_of};
+use inferometer_run::PlanError;
 use inferometer_store::Store;
-
-use super::CalibrateError;
 
 /// The passes of a result file or of a stored run.
 #[derive(Debug)]
@@ -39,15 +38,15 @@ pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
     config: &EngineConfig,
-) -> Result<ResultRuns, CalibrateError> {
+) -> Result<ResultRuns, PlanError> {
     let path = Path::new(measured);
-    let problem = |why: &dyn std::fmt::Display| CalibrateError::new(format!("{measured}: {why}"));
+    let problem = |why: &dyn std::fmt::Display| PlanError::new(format!("{measured}: {why}"));
     if path.is_file() {
         let bytes = file::read(path, MAX_RESULTS_BYTES)
             .map_err(|error| problem(&format!("cannot be read: {error}")))?;
         let imports = inferometer_formats::import::read(measured, &bytes);
         let (mut runs, mut differences) = (Vec::new(), Vec::new());
-        for Import { summary, records } in imports.map_err(CalibrateError::new)? {
+        for Import { summary, records } in imports.map_err(PlanError::new)? {
             let passes = records.into_iter().map(|pass| (pass.plan, pass.records)).collect();
             runs.extend(of_import(&summary, passes, config).map_err(|why| problem(&why))?);
             differences.extend(differences_of(&summary.target, config)?);
@@ -70,7 +69,7 @@ pub(crate) fn read_results(
     Ok(ResultRuns { origin, id: Some(run.row.id.to_string()), runs, differences })
 }
 
-fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>, CalibrateError> {
+fn differences_of(target: &Target, config: &EngineConfig) -> Result<Vec<String>, PlanError> {
     differences(&measured_on(target), Some(&target.model), config)
 }
 
@@ -80,8 +79,8 @@ pub(crate) fn differences(
     measured_on: &MeasuredOn,
     model: Option<&str>,
     config: &EngineConfig,
-) -> Result<Vec<String>, CalibrateError> {
-    let resolved = config.resolve().map_err(CalibrateError::new)?;
+) -> Result<Vec<String>, PlanError> {
+    let resolved = config.resolve().map_err(PlanError::new)?;
     let unlike = measured_on.unlike(&resolved);
     let other = model.and_then(built_in).filter(|model| model.name != config.model.name);
     let other = other
@@ -127,7 +126,7 @@ fn runs_of(passes: Vec<MeasuredPass>) -> Result<Vec<MeasuredRun>, NoRuns> {
 mod tests {
     use super::*;
 
-    fn read(name: &str) -> Result<ResultRuns, CalibrateError> {
+    fn read(name: &str) -> Result<ResultRuns, PlanError> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/fixtures");
         let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.11-h100-sxm")).expect("known");
         read_results(&format!("{folder}/{name}"), None, &config)

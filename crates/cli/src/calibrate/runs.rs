@@ -8,10 +8,12 @@ use inferometer_engine::fit::runs::{
     Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,
     parse_runs, replicates, run_errors, run_provenances,
 };
+use inferometer_engine::profile::{ColumnErrors, ErrorPercent};
 use inferometer_engine::{EngineConfig, Profile};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
+use inferometer_run::PlanError;
 
-use super::{CalibrateError, Calibrated};
+use super::{Calibrated, add_errors};
 
 /// The maximum number of fits for the errors on left-out runs. If there are more sets of replicates than this, each fit
 /// leaves out several sets.
@@ -40,10 +42,10 @@ pub(crate) fn calibrate_runs(
     origin: &str,
     runs: &[MeasuredRun],
     name: Option<&str>,
-) -> Result<Calibrated, CalibrateError> {
+) -> Result<Calibrated, PlanError> {
     let start = &runs[0].config.profile;
     if start.steps.is_none() {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{origin}: profile {} is for an engine of 2023, which is fitted to tables; name an \
                 engine with --engine, such as vllm-0.23, and a card with --card",
             start.name
@@ -54,7 +56,7 @@ pub(crate) fn calibrate_runs(
         own.card != start.card || own.engine_version != start.engine_version
     });
     if let Some(other) = other {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{origin}: rows of {} {} on {} and of {} on {}: a profile is for one engine version on \
                 one card",
             start.engine, start.engine_version, start.card, other.engine, other.config.profile.card
@@ -65,10 +67,10 @@ pub(crate) fn calibrate_runs(
     let mut text = format!("measured: {origin}, {} runs\n", runs.len());
     add_constants(&mut text, &fitted);
     let [mut profile] = <[Profile; 1]>::try_from(fitted.profiles.clone())
-        .map_err(|_| CalibrateError::new("a fit gives one profile for each start"))?;
-    let in_sample = run_errors(&fitted.profiles, runs).map_err(CalibrateError::new)?;
+        .map_err(|_| PlanError::new("a fit gives one profile for each start"))?;
+    let in_sample = run_errors(&fitted.profiles, runs).map_err(PlanError::new)?;
     if let Some(at) = in_sample.iter().position(|error| error.iter().all(Option::is_none)) {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{origin}: run {} ({}): none of its figures can be predicted; a run with a single \
              output token has no TPOT",
             at + 1,
@@ -79,7 +81,7 @@ pub(crate) fn calibrate_runs(
     let is_far = |median: f64| median > LARGEST_ERROR || !median.is_finite();
     let unlike = errors.iter().find(|(_, error)| is_far(error.median));
     if let Some((name, error)) = unlike {
-        return Err(CalibrateError::new(format!(
+        return Err(PlanError::new(format!(
             "{origin}: the engine that was fitted to these rows differs from them by {:.0} % ({name}, \
                 median over the rows), so no profile is written; check the units (milliseconds, \
                 requests per second), --model, --engine and --card",
@@ -87,18 +89,15 @@ pub(crate) fn calibrate_runs(
         )));
     }
     let left_out = left_out(&starts, runs)?;
-    add_errors(&mut text, "rows fitted on", &in_sample);
-    add_errors(&mut text, "rows left out of the fit", &left_out);
+    add_errors(&mut text, "rows fitted on", in_order(errors));
+    add_errors(&mut text, "rows left out of the fit", in_order(column_errors(&left_out)));
     profile.name = name.map_or_else(|| format!("calibrated-{}", start.name), str::to_owned);
     profile.provenance = run_provenances(runs, [&in_sample, &left_out, &[]]);
     Ok(Calibrated { profile, text })
 }
 
 /// Reads the runs of a CSV file.
-pub(crate) fn read_csv(
-    path: &str,
-    config: &EngineConfig,
-) -> Result<Vec<MeasuredRun>, CalibrateError> {
+pub(crate) fn read_csv(path: &str, config: &EngineConfig) -> Result<Vec<MeasuredRun>, PlanError> {
     let text = |path: &Path| {
         file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
             let path = path.display().to_string();
@@ -110,17 +109,17 @@ pub(crate) fn read_csv(
         let of_run = folder.join("details").join(format!("{name}.json"));
         details(&text(&of_run)?, &of_run.display().to_string())
     };
-    let rows = text(Path::new(path)).map_err(CalibrateError::new)?;
-    parse_runs(&rows, path, Some(config), &details_of).map_err(CalibrateError::new)
+    let rows = text(Path::new(path)).map_err(PlanError::new)?;
+    parse_runs(&rows, path, Some(config), &details_of).map_err(PlanError::new)
 }
 
-fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, CalibrateError> {
-    fit_runs(starts, runs, &[]).map_err(CalibrateError::new)
+fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, PlanError> {
+    fit_runs(starts, runs, &[]).map_err(PlanError::new)
 }
 
 /// For each run, the errors of a fit that leaves out this run and its replicates. With more than `MOST_FITS` sets of
 /// replicates, a fit leaves out several sets. The result is empty if all runs are replicates of each other.
-fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, CalibrateError> {
+fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, PlanError> {
     let replicates = replicates(runs);
     if replicates.len() < 2 {
         return Ok(Vec::new());
@@ -137,7 +136,7 @@ fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, C
                 .collect()
         };
         let fitted = fit(starts, &of(false))?;
-        let errors = run_errors(&fitted.profiles, &of(true)).map_err(CalibrateError::new)?;
+        let errors = run_errors(&fitted.profiles, &of(true)).map_err(PlanError::new)?;
         let mut places = out;
         places.sort_unstable();
         for (at, error) in places.into_iter().zip(errors) {
@@ -192,20 +191,9 @@ fn add_constants(text: &mut String, fitted: &FittedRuns) {
     }
 }
 
-fn add_errors(text: &mut String, what: &str, errors: &[RunError]) {
-    let columns = column_errors(errors);
-    if columns.is_empty() {
-        let _ = writeln!(text, "{what}: none available; give more rows");
-    }
-    for name in ERROR_NAMES {
-        if let Some(e) = columns.get(name) {
-            let _ = writeln!(
-                text,
-                "{what}: {name}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
-                e.mean, e.median, e.p90, e.max
-            );
-        }
-    }
+/// The errors in the order of their names.
+fn in_order(mut columns: ColumnErrors) -> impl Iterator<Item = (String, ErrorPercent)> {
+    ERROR_NAMES.into_iter().filter_map(move |name| columns.remove_entry(name))
 }
 
 #[cfg(test)]
@@ -215,7 +203,7 @@ mod tests {
     const HEADER: &str =
         "card,requests,max_in_flight,input_length,output_length,requests_per_s,tpot_p50_ms\n";
 
-    fn calibrated(rows: &str, profile: &str) -> Result<Calibrated, CalibrateError> {
+    fn calibrated(rows: &str, profile: &str) -> Result<Calibrated, PlanError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("runs.csv");
         std::fs::write(&path, format!("{HEADER}{rows}")).expect("a file");

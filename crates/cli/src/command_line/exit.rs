@@ -4,14 +4,10 @@
 use std::fmt::{self, Display};
 
 use crate::bundle::{BundleError, BundleRunError};
-use crate::calibrate::CalibrateError;
-use crate::export::ExportRunError;
 use crate::import::ImportError;
-use crate::report::ReportError;
 use crate::reproduce::ReproduceError;
-use crate::stored::OtherVersion;
+use crate::stored_error::StoredRunError;
 use inferometer_check::CheckError;
-use inferometer_predict::PredictError;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_run::{PlanError, RunError, Shortfall};
 
@@ -170,16 +166,6 @@ impl From<RunError> for Failure {
     }
 }
 
-impl From<PredictError> for Failure {
-    fn from(error: PredictError) -> Self {
-        match error {
-            PredictError::Plan(error) => error.into(),
-            PredictError::Run(error) => error.into(),
-            _ => Self::run_failed(error),
-        }
-    }
-}
-
 impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         match error {
@@ -222,36 +208,13 @@ impl From<ReproduceError> for Failure {
     }
 }
 
-impl From<ExportRunError> for Failure {
-    fn from(error: ExportRunError) -> Self {
+impl From<StoredRunError> for Failure {
+    fn from(error: StoredRunError) -> Self {
         match error {
-            ExportRunError::Request(why) => Self::usage(why),
-            ExportRunError::Report(error) => error.into(),
+            StoredRunError::Refused(why) => Self::usage(why),
+            StoredRunError::Report(error) => error.into(),
             _ => Self::run_failed(error),
         }
-    }
-}
-
-impl From<ReportError> for Failure {
-    fn from(error: ReportError) -> Self {
-        match error {
-            ReportError::Missing(why) => Self::usage(why),
-            ReportError::Files(error) => error.into(),
-            ReportError::Tables(error) => error.into(),
-            _ => Self::run_failed(error),
-        }
-    }
-}
-
-impl From<CalibrateError> for Failure {
-    fn from(error: CalibrateError) -> Self {
-        Self::usage(error)
-    }
-}
-
-impl From<OtherVersion> for Failure {
-    fn from(error: OtherVersion) -> Self {
-        Self::run_failed(error)
     }
 }
 

@@ -6,8 +6,9 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use inferometer_plan::spec::PlanCommand;
 
-use super::taken::{plan_command, why_left_out};
+use super::taken::why_left_out;
 use crate::other_tools::vllm::FLAGS;
 use crate::other_tools::{dashed, meanings, misspelt, pages};
 
@@ -121,7 +122,7 @@ fn not_taken(flag: &str, command: &str) -> Option<String> {
     if command == "run" {
         return None;
     }
-    let why = plan_command(command).and_then(|command| why_left_out(command, id));
+    let why = PlanCommand::named(command).and_then(|command| why_left_out(command, id));
     Some(match why {
         Some(why) => format!("{id} ({flag}): {why}"),
         None => format!(

@@ -33,11 +33,6 @@ const OF_EACH: [(PlanCommand, &[&str]); 5] = [
     (PlanCommand::Ab, &["concurrency", "rate", "gate", "max_time", "predict"]),
 ];
 
-/// The command of this name, if it measures or simulates a plan.
-pub fn plan_command(name: &str) -> Option<PlanCommand> {
-    PlanCommand::ALL.into_iter().find(|command| command.name() == name)
-}
-
 /// Why a command does not take the flag with this id; `None` if it takes the flag, or if no other command has it.
 pub fn why_left_out(command: PlanCommand, id: &str) -> Option<&'static str> {
     let of_switches = SWITCHES.iter().filter(|row| row.0 == command && row.1.contains(&id));

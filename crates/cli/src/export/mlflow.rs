@@ -13,16 +13,16 @@ use inferometer_report::{PlotFiles, Traces};
 use inferometer_run::{Outputs, RunError, summarise_log};
 use inferometer_store::{RunKind, RunState, StoredRun};
 
-use super::error::ExportRunError;
 use super::job::Job;
 use super::rows::summary_of;
 use crate::stored::plan_of;
+use crate::stored_error::StoredRunError;
 
 /// The default folder of MLflow's runs.
 const DEFAULT_STORE: &str = "mlruns";
 
 /// Writes the run into MLflow's file store.
-pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn write(job: &Job<'_>) -> Result<(), StoredRunError> {
     let run = job.run;
     let summary = summary_of(run, job.say)?;
     // An imported run has no plan of this program, so only its figures are written as artifacts.
@@ -30,7 +30,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         RunKind::Imported => None,
         RunKind::Measured | RunKind::Predicted => Some(plan_of(run)?),
     };
-    let traced = |plan| Ok::<_, ExportRunError>((plan, traces(job, plan)?));
+    let traced = |plan| Ok::<_, StoredRunError>((plan, traces(job, plan)?));
     let drawn = plan.as_ref().map(traced).transpose()?;
     let store = job.out.unwrap_or(Path::new(DEFAULT_STORE));
     let of_mlflow = Run {
@@ -62,7 +62,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let folder = of_mlflow.write(store, artifacts).map_err(|failed| match failed {
         Failed::Artifacts(error) => error.into(),
         Failed::Io(error) => {
-            ExportRunError::write(format!("{}: cannot be written: {error}", store.display()))
+            StoredRunError::write(format!("{}: cannot be written: {error}", store.display()))
         }
     })?;
     (job.say)(&format!(
@@ -76,7 +76,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
 
 /// The traces of single requests for the charts of the report. The summary does not contain them, so they are computed
 /// from the log.
-fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
+fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, StoredRunError> {
     let made = summarise_log(job.run, plan)?;
     made.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
     Ok(made.traces)

@@ -1,7 +1,6 @@
 //! The export formats of a stored run. Each format has an entry in [`FORMATS`]. `rows.rs` writes the formats that
 //! consist of rows; other files write the other formats.
 
-mod error;
 mod job;
 
 mod out;
@@ -13,7 +12,7 @@ mod vllm_bench;
 pub use inferometer_formats::export::form::RowWriter;
 pub use inferometer_formats::export::{ExportError, Field, Kind, Value};
 
-pub use error::ExportRunError;
+use crate::stored_error::StoredRunError;
 pub use job::{ExportedRows, Job};
 pub use rows::{columns, rows};
 
@@ -26,7 +25,7 @@ pub struct Format {
     /// How much of a run one file contains.
     pub holds: Holds,
     /// Writes a run in this format.
-    pub write: fn(&Job<'_>) -> Result<(), ExportRunError>,
+    pub write: fn(&Job<'_>) -> Result<(), StoredRunError>,
 }
 
 /// How much of a run a file contains.

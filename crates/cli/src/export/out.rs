@@ -4,9 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_formats::export::ExportError;
-
-use super::error::ExportRunError;
+use crate::stored_error::StoredRunError;
 
 /// The destination of an export.
 pub enum Out<'a> {
@@ -29,11 +27,11 @@ impl<'a> Out<'a> {
     ///
     /// # Errors
     /// If binary data would be written to a terminal, or if the path is a folder.
-    pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, ExportRunError> {
+    pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, StoredRunError> {
         let Some(path) = path else {
             return match is_text || !io::stdout().is_terminal() {
                 true => Ok(Self::Stdout),
-                false => Err(ExportRunError::request(
+                false => Err(StoredRunError::refused(
                     "--out: give a file, because this format is not text",
                 )),
             };
@@ -46,7 +44,7 @@ impl<'a> Out<'a> {
                 let temporary = path.with_file_name(format!(".{name}.{process}.new"));
                 Ok(Self::File { path, temporary, replaces: path.exists() })
             }
-            _ => Err(ExportRunError::request(format!(
+            _ => Err(StoredRunError::refused(format!(
                 "--out: {}: is a folder; give the name of a file",
                 path.display()
             ))),
@@ -57,12 +55,12 @@ impl<'a> Out<'a> {
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, ExportRunError> {
+    pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, StoredRunError> {
         let out: Box<dyn Write + Send> = match self {
             Self::Stdout => Box::new(io::stdout()),
             Self::File { path, temporary, .. } => {
                 Box::new(File::create(temporary).map_err(|error| {
-                    ExportRunError::request(format!(
+                    StoredRunError::refused(format!(
                         "--out: {}: cannot be written: {error}",
                         path.display()
                     ))
@@ -80,26 +78,28 @@ impl<'a> Out<'a> {
     /// If reading, writing or renaming failed.
     pub fn close<T>(
         self,
-        written: Result<T, Failed>,
+        written: Result<T, StoredRunError>,
         say: &dyn Fn(&str),
         what: impl FnOnce(&T) -> String,
-    ) -> Result<Option<T>, ExportRunError> {
+    ) -> Result<Option<T>, StoredRunError> {
         match (written, self) {
-            (Err(Failed::Export(error)), Self::Stdout) if error.is_closed_pipe() => Ok(None),
-            (Err(Failed::Export(error)), Self::Stdout) => {
-                Err(ExportRunError::write(format!("standard output {error}")))
+            (Err(StoredRunError::Export(error)), Self::Stdout) if error.is_closed_pipe() => {
+                Ok(None)
+            }
+            (Err(StoredRunError::Export(error)), Self::Stdout) => {
+                Err(StoredRunError::write(format!("standard output {error}")))
             }
             (Err(failed), Self::File { path, temporary, .. }) => {
                 // Remove the incomplete file.
                 let _ = fs::remove_file(temporary);
                 Err(match failed {
-                    Failed::Export(error) => {
-                        ExportRunError::write(format!("{}: {error}", path.display()))
+                    StoredRunError::Export(error) => {
+                        StoredRunError::write(format!("{}: {error}", path.display()))
                     }
-                    Failed::Source(error) => error,
+                    other => other,
                 })
             }
-            (Err(Failed::Source(error)), Self::Stdout) => Err(error),
+            (Err(error), Self::Stdout) => Err(error),
             (Ok(done), Self::Stdout) => Ok(Some(done)),
             (Ok(done), Self::File { path, temporary, replaces }) => {
                 match fs::rename(&temporary, path) {
@@ -111,19 +111,10 @@ impl<'a> Out<'a> {
                     Err(error) => {
                         let _ = fs::remove_file(temporary);
                         let why = format!("{}: cannot be written: {error}", path.display());
-                        Err(ExportRunError::write(why))
+                        Err(StoredRunError::write(why))
                     }
                 }
             }
         }
     }
-}
-
-/// Why an export failed.
-#[derive(derive_more::From)]
-pub enum Failed {
-    /// Writing failed.
-    Export(ExportError),
-    /// Reading the exported data failed.
-    Source(ExportRunError),
 }

@@ -17,10 +17,10 @@ use inferometer_run::summarise_log;
 use inferometer_store::{PassItem, StoredRun};
 
 use super::Columns;
-use super::error::ExportRunError;
 use super::job::{ExportedRows, Job};
-use super::out::{Failed, Out};
+use super::out::Out;
 use crate::stored::plan_of;
+use crate::stored_error::StoredRunError;
 use crate::stored_passes::expect_records;
 
 /// The name and version of the schema for rows of cells.
@@ -37,7 +37,7 @@ struct Head<'a> {
 }
 
 /// Writes Parquet.
-pub fn parquet(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn parquet(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, false, |out, head| {
         let facts = [("inferometer.schema", head.schema), ("inferometer.run_id", head.run_id)];
         Ok(Box::new(Parquet::new(out, head.fields, &facts)?))
@@ -45,17 +45,17 @@ pub fn parquet(job: &Job<'_>) -> Result<(), ExportRunError> {
 }
 
 /// Writes CSV.
-pub fn csv(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn csv(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| Ok(Box::new(Csv::new(out, head.fields)?)))
 }
 
 /// Writes JSON Lines.
-pub fn json_lines(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn json_lines(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| Ok(Box::new(JsonLines::new(out, head.fields))))
 }
 
 /// Writes one JSON document.
-pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn json(job: &Job<'_>) -> Result<(), StoredRunError> {
     write(job, true, |out, head| {
         Ok(Box::new(Json::new(out, head.fields, head.schema, head.run_id)?))
     })
@@ -75,7 +75,7 @@ fn write(
     job: &Job<'_>,
     is_text: bool,
     open: impl FnOnce(Sink, Head<'_>) -> Opened,
-) -> Result<(), ExportRunError> {
+) -> Result<(), StoredRunError> {
     let out = Out::new(job.out, is_text)?;
     let sink: Sink = Box::new(out.open()?);
     let run_id = job.run.row.id.as_str();
@@ -100,15 +100,12 @@ pub fn rows(
     what: ExportedRows,
     say: &dyn Fn(&str),
     open: impl FnOnce(Vec<Field>) -> Box<dyn RowWriter>,
-) -> Result<u64, ExportRunError> {
+) -> Result<u64, StoredRunError> {
     let job = Job { run, notes: &[], what, pass: None, out: None, say };
-    rows_into(&job, |head| Ok(open(head.fields))).map_err(|failed| match failed {
-        Failed::Export(error) => ExportRunError::write(error),
-        Failed::Source(error) => error,
-    })
+    rows_into(&job, |head| Ok(open(head.fields)))
 }
 
-fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, Failed> {
+fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, StoredRunError> {
     let cells = cells_of(job)?;
     let run_id = job.run.row.id.as_str();
     let (fields, schema) = match job.what {
@@ -139,12 +136,12 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
 ///
 /// # Errors
 /// If the run has no passes, or no records for the requested rows.
-fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
+fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, StoredRunError> {
     if job.what != ExportedRows::Cells {
-        return Ok(expect_records(job.run).map(|()| Vec::new())?);
+        return expect_records(job.run).map(|()| Vec::new());
     }
     match cells_table::rows(&summary_of(job.run, job.say)?) {
-        rows if rows.is_empty() => Err(ExportRunError::request(format!(
+        rows if rows.is_empty() => Err(StoredRunError::refused(format!(
             "run {} has no passes, and so no rows; --format table writes its figures",
             job.run.row.id
         ))),
@@ -157,7 +154,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
+fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, StoredRunError> {
     let mut rows = 0;
     records(job, |pass, record| {
         let row = RequestRow::new(Rc::clone(pass), record);
@@ -167,7 +164,7 @@ fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
+fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, StoredRunError> {
     let mut rows = 0;
     records(job, |pass, record| {
         for row in EventRow::of(RequestRow::new(Rc::clone(pass), record)) {
@@ -183,11 +180,10 @@ fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
 /// records and reports the truncation.
 fn records(
     job: &Job<'_>,
-    mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
-) -> Result<(), Failed> {
+    mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), StoredRunError>,
+) -> Result<(), StoredRunError> {
     let run = job.run;
-    let unread = |error| Failed::Source(ExportRunError::Store(error));
-    let mut passes = run.passes().map_err(unread)?;
+    let mut passes = run.passes()?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
@@ -195,12 +191,12 @@ fn records(
         origin_unix_ns: passes.header().origin_unix_ns,
     });
     while let Some(pass) = passes.next_pass() {
-        let pass = pass.map_err(unread)?;
+        let pass = pass?;
         let begin = pass.begin();
         let source = PassSource::new(Rc::clone(&source), begin.cell, begin.repeat, &begin.plan);
         let source = Rc::new(source);
         for item in pass {
-            if let PassItem::Record(record) = item.map_err(unread)? {
+            if let PassItem::Record(record) = item? {
                 take(&source, *record)?;
             }
         }
@@ -210,7 +206,7 @@ fn records(
 }
 
 /// The results of a run. If the run has no stored results, they are computed from its records.
-pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
+pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, StoredRunError> {
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());
     }

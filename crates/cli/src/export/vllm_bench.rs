@@ -9,14 +9,14 @@ use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;
 use inferometer_store::LoggedPass;
 
-use super::error::ExportRunError;
 use super::job::Job;
-use super::out::{Failed, Out};
+use super::out::Out;
 use super::rows::summary_of;
+use crate::stored_error::StoredRunError;
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
 
 /// Writes the file of one pass, or the files of all passes to a folder.
-pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn write(job: &Job<'_>) -> Result<(), StoredRunError> {
     let run = job.run;
     expect_streams(run)?;
     expect_records(run)?;
@@ -26,13 +26,13 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let chosen = match (job.pass, folder) {
         (Some(pass), _) if pass as usize >= passes => {
             let last = passes.saturating_sub(1);
-            return Err(ExportRunError::request(format!(
+            return Err(StoredRunError::refused(format!(
                 "--pass: {pass} is not a pass of the run; its passes are numbered 0 to {last}"
             )));
         }
         (Some(pass), _) => Some(pass),
         (None, None) if passes > 1 => {
-            return Err(ExportRunError::request(format!(
+            return Err(StoredRunError::refused(format!(
                 "--pass: a file contains one pass, but the run has {passes} ({}); choose one, or \
                     give an existing folder with --out",
                 places(summary)
@@ -49,7 +49,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         }
         let number = begin.pass as usize;
         let file = vllm_bench(summary, number, &records, burstiness(&begin.plan), &all)
-            .map_err(|error| ExportRunError::write(format!("run {}: {error}", run.row.id)))?;
+            .map_err(|error| StoredRunError::write(format!("run {}: {error}", run.row.id)))?;
         let in_folder =
             folder.map(|folder| folder.join(format!("{}-pass-{number}.json", run.row.id)));
         let what = format!("pass {number} of run {}", run.row.id);
@@ -60,7 +60,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
 }
 
 /// Writes the table in the format of published tables.
-pub fn write_table(job: &Job<'_>) -> Result<(), ExportRunError> {
+pub fn write_table(job: &Job<'_>) -> Result<(), StoredRunError> {
     let text = table::markdown(&[summary_of(job.run, job.say)?]);
     save(job, job.out, &text, format!("the table of run {}", job.run.row.id))
 }
@@ -80,11 +80,11 @@ fn save(
     path: Option<&Path>,
     text: &str,
     what: String,
-) -> Result<(), ExportRunError> {
+) -> Result<(), StoredRunError> {
     let out = Out::new(path, true)?;
     let mut sink = out.open()?;
     let written = std::io::Write::write_all(&mut sink, text.as_bytes())
         .and_then(|()| std::io::Write::flush(&mut sink))
-        .map_err(|error| Failed::Export(error.into()));
+        .map_err(|error| StoredRunError::Export(error.into()));
     out.close(written, job.say, |()| what).map(|_| ())
 }

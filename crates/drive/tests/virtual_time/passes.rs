@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_analysis::cell::cell;
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::search::{self, Claim, Search, Settings, TrialFold};
+use inferometer_analysis::search::{self, Claim, Search, TrialFold};
 use inferometer_analysis::validity::judge;
 use inferometer_analysis::verdict::Validity;
 use inferometer_drive::Watcher;
@@ -18,7 +18,7 @@ use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Detail, Record, StopReason};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Timeouts;
-use inferometer_plan::search::criteria;
+use inferometer_plan::search::{Over, SearchPlan, criteria};
 
 use crate::support::{NO_TIMEOUTS, Server, Setup, ms};
 
@@ -183,20 +183,19 @@ fn a_pass_ends_at_its_maximum_time_and_cancels_requests_in_flight() {
 fn a_search_trial_stops_once_its_failure_is_certain_and_its_records_confirm_it() {
     let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
     let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
-    let tiers = vec![vec![0]];
-    let settings = Settings {
+    let plan = SearchPlan {
+        over: Over::Rate,
         criteria: criteria.clone(),
-        tiers: tiers.clone(),
+        tiers: Vec::new(),
         start: 1.0,
         stride: 2.0,
         lowest: 1.0,
         highest: None,
-        whole: false,
         confidence: 0.95,
         precision: 0.05,
         max_requests: 1_000,
         max_trials: 40,
-        max_time_s: None,
+        max_time: None,
     };
     // One request is due each ms. In the first case, no answer arrives within a second. 100 misses among 300 requests
     // make the claim certain (`misses_to_claim`). The last of these is due at 99 ms. Its objective of 50 ms ends at
@@ -212,7 +211,7 @@ fn a_search_trial_stops_once_its_failure_is_certain_and_its_records_confirm_it()
     });
     for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
         let mut setup = Setup::of(evenly.clone(), 300);
-        setup.watcher = Some(Watcher::Trial(search::Watcher::new(&criteria, &tiers, &evenly)));
+        setup.watcher = search::watcher(&plan, &evenly).map(Watcher::Trial);
         let (records, start) = setup.play(Server::new(ms(ttft), ms(1), 2), true);
         let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
         let skipped = if outcome == Outcome::Complete { 0 } else { 50 };
@@ -222,14 +221,11 @@ fn a_search_trial_stops_once_its_failure_is_certain_and_its_records_confirm_it()
         );
         let mut fold = TrialFold::of(&evenly, &criteria).expect("a load");
         records.iter().for_each(|one| fold.add(&RequestFigures::of(&Timeline::new(one))));
-        let mut search = Search::new(settings.clone());
+        let mut search = Search::new(plan.clone());
         search.tell(fold.finish());
         let load = &search.loads()[0];
         if outcome == Outcome::Complete {
-            assert!(
-                load.overwhelmed.is_empty() && load.claim(&tiers[0]) == Claim::Open,
-                "{load:?}"
-            );
+            assert!(load.overwhelmed.is_empty() && load.claim(&[0]) == Claim::Open, "{load:?}");
             continue;
         }
         assert!(load.overwhelmed.iter().any(|by| by.cut_off > 0), "{load:?}");

@@ -7,7 +7,7 @@ use crate::profile::SignedErrors;
 use crate::{EngineConfig, EngineError, Profile};
 
 /// The number of rows of a table whose measured values lie inside the predicted ranges.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
     /// The name of the model.
     pub table: String,
@@ -52,15 +52,8 @@ pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
 /// If the engine cannot start with the configuration of a row.
 pub fn score(profile: &Profile, table: &MeasuredTable) -> Result<Score, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
-    let mut score = Score {
-        table: config.model.name.clone(),
-        rows: table.rows.len(),
-        uncalibrated: 0,
-        throughput: 0,
-        latency: 0,
-        range_pct: None,
-        words: String::new(),
-    };
+    let mut score =
+        Score { table: config.model.name.clone(), rows: table.rows.len(), ..Score::default() };
     for (row, error) in table.rows.iter().zip(errors(profile, table)?) {
         config.max_model_len = Some(row.max_model_len);
         let resolved = config.resolve()?;

@@ -25,46 +25,43 @@ const CONTEXT_KEYS: [&str; 8] = [
     "model_max_length",
 ];
 
-/// Model types whose feed-forward block is gated.
-const GATED: [&str; 23] = [
-    "llama",
-    "mistral",
-    "qwen",
-    "qwen2",
-    "qwen3",
-    "baichuan",
-    "chatglm",
-    "internlm",
-    "internlm2",
-    "yi",
-    "gemma",
-    "gemma2",
-    "gemma3_text",
-    "gpt_oss",
-    "phi3",
-    "aquila",
-    "decilm",
-    "stablelm",
-    "orion",
-    "granite",
-    "mixtral",
-    "qwen3_moe",
-    "deepseek",
-];
-
-/// Model types whose output projection shares its matrix with the input embedding, unless `tie_word_embeddings` is
-/// given. This is the default of the transformers library; all other known types override the default.
-const TIED: [&str; 10] = [
-    "opt",
-    "gpt2",
-    "gpt_bigcode",
-    "falcon",
-    "bloom",
-    "mpt",
-    "gemma",
-    "gemma2",
-    "gemma3_text",
-    "starcoder2",
+/// The known model types, each with its feed-forward block, and whether its output projection shares its matrix with
+/// the input embedding, unless `tie_word_embeddings` is given. The default of the transformers library is that it does;
+/// the other types override this default.
+const TYPES: [(&str, Mlp, bool); 33] = [
+    ("llama", Mlp::Gated, false),
+    ("mistral", Mlp::Gated, false),
+    ("qwen", Mlp::Gated, false),
+    ("qwen2", Mlp::Gated, false),
+    ("qwen3", Mlp::Gated, false),
+    ("baichuan", Mlp::Gated, false),
+    ("chatglm", Mlp::Gated, false),
+    ("internlm", Mlp::Gated, false),
+    ("internlm2", Mlp::Gated, false),
+    ("yi", Mlp::Gated, false),
+    ("gemma", Mlp::Gated, true),
+    ("gemma2", Mlp::Gated, true),
+    ("gemma3_text", Mlp::Gated, true),
+    ("gpt_oss", Mlp::Gated, false),
+    ("phi3", Mlp::Gated, false),
+    ("aquila", Mlp::Gated, false),
+    ("decilm", Mlp::Gated, false),
+    ("stablelm", Mlp::Gated, false),
+    ("orion", Mlp::Gated, false),
+    ("granite", Mlp::Gated, false),
+    ("mixtral", Mlp::Gated, false),
+    ("qwen3_moe", Mlp::Gated, false),
+    ("deepseek", Mlp::Gated, false),
+    ("opt", Mlp::Plain, true),
+    ("gpt2", Mlp::Plain, true),
+    ("gpt_neox", Mlp::Plain, false),
+    ("gptj", Mlp::Plain, false),
+    ("gpt_bigcode", Mlp::Plain, true),
+    ("falcon", Mlp::Plain, true),
+    ("bloom", Mlp::Plain, true),
+    ("mpt", Mlp::Plain, true),
+    ("phi", Mlp::Plain, false),
+    ("starcoder2", Mlp::Plain, true),
 ];
 
 /// Values that a configuration of Gemma 3 may leave out. They are the defaults of the transformers library.
@@ -86,20 +83,6 @@ const MOST: u32 = 1 << 24;
 
 /// Model types whose experts the cost model supports: a router over gated blocks of equal width.
 const MIXTURES: [&str; 4] = ["mixtral", "qwen3_moe", "deepseek", "gpt_oss"];
-
-/// Model types whose feed-forward block is not gated.
-const PLAIN: [&str; 10] = [
-    "opt",
-    "gpt2",
-    "gpt_neox",
-    "gptj",
-    "gpt_bigcode",
-    "falcon",
-    "bloom",
-    "mpt",
-    "phi",
-    "starcoder2",
-];
 
 /// Reads the sizes of a model from a file.
 ///
@@ -139,9 +122,8 @@ enum ConfigError {
     NoType,
     /// The type of the model is unknown.
     #[error(
-        "`model_type` \"{0}\" is not known; the known types are {gated}, {plain}",
-        gated = GATED.join(", "),
-        plain = PLAIN.join(", ")
+        "`model_type` \"{0}\" is not known; the known types are {known}",
+        known = TYPES.map(|(name, ..)| name).join(", ")
     )]
     UnknownType(String),
     /// The heads do not divide the hidden size.
@@ -198,7 +180,8 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
         return Err(ConfigError::LatentAttention);
     }
     let model_type = config.text("model_type").ok_or(ConfigError::NoType)?;
-    let mlp = mlp(&model_type)?;
+    let known = TYPES.iter().find(|(name, ..)| *name == model_type.to_lowercase());
+    let &(_, mlp, is_tied) = known.ok_or_else(|| ConfigError::UnknownType(model_type.clone()))?;
     let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
     let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
     if heads == 0 || hidden % heads != 0 && config.number(&["head_dim"]).is_none() {
@@ -230,10 +213,11 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
         mlp,
         experts: config.experts(&model_type)?,
         windows: windows(&config.0, &model_type, layers)?,
-        tied_embeddings: match config.0.get("tie_word_embeddings").and_then(Value::as_bool) {
-            Some(tied) => tied,
-            None => TIED.contains(&model_type.to_lowercase().as_str()),
-        },
+        tied_embeddings: config
+            .0
+            .get("tie_word_embeddings")
+            .and_then(Value::as_bool)
+            .unwrap_or(is_tied),
         default_profile: DEFAULT_PROFILE.to_owned(),
     };
     check_sizes(&spec)?;
@@ -275,16 +259,6 @@ fn check_sizes(spec: &ModelSpec) -> Result<(), ConfigError> {
         return Err(ConfigError::KvHeads { heads, kv_heads });
     }
     Ok(())
-}
-
-fn mlp(model_type: &str) -> Result<Mlp, ConfigError> {
-    if GATED.contains(&model_type.to_lowercase().as_str()) {
-        Ok(Mlp::Gated)
-    } else if PLAIN.contains(&model_type.to_lowercase().as_str()) {
-        Ok(Mlp::Plain)
-    } else {
-        Err(ConfigError::UnknownType(model_type.to_owned()))
-    }
 }
 
 struct Config(Map<String, Value>);
@@ -374,7 +348,7 @@ impl Config {
         };
         let method = quantization.get("quant_method").and_then(Value::as_str).unwrap_or("none");
         let bits = quantization.get("bits").or(quantization.get("w_bit")).and_then(Value::as_u64);
-        match (Weights::parse(method), bits) {
+        match (Weights::named(method), bits) {
             (Some(weights), Some(4)) => Ok(weights),
             (Some(Weights::Fp8), _) => Ok(Weights::Fp8),
             _ => Err(ConfigError::Quantisation { method: method.to_owned(), bits }),

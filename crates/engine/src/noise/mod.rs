@@ -82,76 +82,52 @@ impl Noise {
         for part in text.split(',').map(str::trim) {
             let problem = |expected: &str| EngineError::invalid("--noise", part, expected);
             let (name, value) = part.split_once('=').ok_or_else(|| problem(PARTS))?;
-            let again = || problem("this part is given twice");
-            match name {
-                "step" => {
-                    let sd = number(value, 0.0, 2.0).ok_or_else(|| {
-                        problem(
-                            "write step=SD, the standard deviation of the logarithm of step \
-                            times: 0 to 2",
-                        )
-                    })?;
-                    set(&mut noise.step, sd).ok_or_else(again)?;
-                }
-                "drift" => {
-                    let drift = two(value, |sd| number(sd, 0.0, 2.0), span)
-                        .map(|(sd, time)| Drift { sd, time })
-                        .ok_or_else(|| {
-                            problem(
-                                "write drift=SD:TIME, a standard deviation of 0 to 2 and the \
-                                    correlation time, such as drift=0.02:60s",
-                            )
-                        })?;
-                    set(&mut noise.drift, drift).ok_or_else(again)?;
-                }
-                "warmup" => {
-                    let warmup = two(value, |share| number(share, 0.0, 1000.0), span)
-                        .map(|(share, time)| WarmUp { share, time })
-                        .ok_or_else(|| {
-                            problem(
-                                "write warmup=SHARE:TIME, the relative increase of the first step's \
-                                 duration (0 to 1000) and the time until it is 0, such as \
-                                 warmup=0.3:5s",
-                            )
-                        })?;
-                    set(&mut noise.warmup, warmup).ok_or_else(again)?;
-                }
-                "burst" => {
-                    let factor = |factor: &str| number(factor, 1.0, 1e6);
-                    let burst = two(value, |share| number(share, 0.0, 1.0), factor)
-                        .map(|(probability, factor)| Burst { probability, factor })
-                        .ok_or_else(|| {
-                            problem(
-                                "write burst=PROBABILITY:FACTOR, the share of slow steps (0 to 1) \
-                                    and the factor of their time (1 to 1000000), such as \
-                                    burst=0.001:5",
-                            )
-                        })?;
-                    set(&mut noise.burst, burst).ok_or_else(again)?;
-                }
+            let read = match name {
+                "step" => set(
+                    &mut noise.step,
+                    number(value, 0.0, 2.0),
+                    "write step=SD, the standard deviation of the logarithm of step times: 0 to 2",
+                ),
+                "drift" => set(
+                    &mut noise.drift,
+                    two(value, |sd| number(sd, 0.0, 2.0), span)
+                        .map(|(sd, time)| Drift { sd, time }),
+                    "write drift=SD:TIME, a standard deviation of 0 to 2 and the correlation time, \
+                     such as drift=0.02:60s",
+                ),
+                "warmup" => set(
+                    &mut noise.warmup,
+                    two(value, |share| number(share, 0.0, 1000.0), span)
+                        .map(|(share, time)| WarmUp { share, time }),
+                    "write warmup=SHARE:TIME, the relative increase of the first step's duration \
+                     (0 to 1000) and the time until it is 0, such as warmup=0.3:5s",
+                ),
+                "burst" => set(
+                    &mut noise.burst,
+                    two(value, |share| number(share, 0.0, 1.0), |by| number(by, 1.0, 1e6))
+                        .map(|(probability, factor)| Burst { probability, factor }),
+                    "write burst=PROBABILITY:FACTOR, the share of slow steps (0 to 1) and the \
+                     factor of their time (1 to 1000000), such as burst=0.001:5",
+                ),
                 "pause" => {
                     // If pauses were closer together, a prediction would spend most of its time on computing pauses.
                     let length = |text: &str| span(text).filter(|&time| time <= LONGEST_PAUSE);
                     let every = |text: &str| span(text).filter(|&time| time >= SHORTEST_WAY);
-                    let pause = two(value, length, every)
-                        .map(|(length, every)| Pause { length, every })
-                        .ok_or_else(|| {
-                            problem(
-                                "write pause=TIME:EVERY, the length of a pause (at most 1h) and \
-                                    the mean time between two pauses (at least 1ms), such as \
-                                    pause=20ms:10s",
-                            )
-                        })?;
-                    set(&mut noise.pause, pause).ok_or_else(again)?;
+                    set(
+                        &mut noise.pause,
+                        two(value, length, every).map(|(length, every)| Pause { length, every }),
+                        "write pause=TIME:EVERY, the length of a pause (at most 1h) and the mean \
+                         time between two pauses (at least 1ms), such as pause=20ms:10s",
+                    )
                 }
-                "seed" => {
-                    let seed = value.parse().map_err(|_| {
-                        problem("write seed=N, a whole number from 0 to 18446744073709551615")
-                    })?;
-                    set(&mut noise.seed, seed).ok_or_else(again)?;
-                }
-                _ => return Err(problem(PARTS)),
-            }
+                "seed" => set(
+                    &mut noise.seed,
+                    value.parse().ok(),
+                    "write seed=N, a whole number from 0 to 18446744073709551615",
+                ),
+                _ => Err(PARTS),
+            };
+            read.map_err(problem)?;
         }
         if (Self { seed: None, ..noise }) == Self::default() {
             return Err(EngineError::invalid(
@@ -186,9 +162,16 @@ impl fmt::Display for Noise {
     }
 }
 
-/// Sets an absent value; `None` if the value is already set.
-fn set<T>(slot: &mut Option<T>, value: T) -> Option<()> {
-    slot.replace(value).is_none().then_some(())
+/// Sets an absent value. Without a value, the error is `expected`.
+fn set<T>(
+    slot: &mut Option<T>,
+    value: Option<T>,
+    expected: &'static str,
+) -> Result<(), &'static str> {
+    match slot.replace(value.ok_or(expected)?) {
+        None => Ok(()),
+        Some(_) => Err("this part is given twice"),
+    }
 }
 
 fn two<A, B>(

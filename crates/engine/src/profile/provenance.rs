@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Weights;
 
 /// The errors of a profile on one table of measured rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// The name of the table, usually the name of the model.
@@ -91,7 +91,7 @@ impl SignedError {
 }
 
 /// The ranges that measured rows cover, each as (minimum, maximum).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coverage {
     /// Tokens of the prompts.
@@ -105,10 +105,11 @@ pub struct Coverage {
 }
 
 /// What rows were used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Constants of the engine or of the card were fitted to them.
+    #[default]
     Fitted,
     /// The constants of their kernel were fitted to them; for AWQ, also two constants that depend on the version.
     FittedKernel,

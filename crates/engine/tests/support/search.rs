@@ -1,15 +1,13 @@
 //! Fast searches on the engine in virtual time, and the true loads that the searches must find.
 
-use inferometer_analysis::search::{
-    NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
-};
+use inferometer_analysis::search::{NextTrial, Search, Trial, TrialFold, certain_at, watcher};
 use inferometer_engine::{Engine, EngineConfig, Finish, NoiseState, VirtualRecord, simulate};
 use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::metrics::{
     Fate, RequestFigures, e2e, request_objective as goodput, send_delay, slo, tpot, ttft,
 };
 use inferometer_model::stats::seed::{below, rng};
-use inferometer_plan::search::{Criterion, criteria};
+use inferometer_plan::search::{Criterion, Over, SearchPlan, criteria};
 
 /// A server and its workload: prompts and outputs of fixed lengths. The load is a number of requests in flight if
 /// `whole` is set, otherwise a rate with Poisson arrivals.
@@ -32,21 +30,21 @@ pub fn wanted(slo_text: &str, goodput_text: &str, attainment: f64) -> Vec<Criter
     criteria(&slo, &goodput, attainment, None).expect("criteria")
 }
 
-/// The settings of a search without prior knowledge, over numbers in flight if `whole` is set, else over rates.
-pub fn settings(criteria: Vec<Criterion>, whole: bool, max_requests: u64) -> Settings {
-    Settings {
-        tiers: vec![(0..criteria.len()).collect()],
+/// The plan of a search without prior knowledge, over numbers in flight if `whole` is set, else over rates.
+pub fn plan(criteria: Vec<Criterion>, whole: bool, max_requests: u64) -> SearchPlan {
+    SearchPlan {
+        over: if whole { Over::Concurrency } else { Over::Rate },
         criteria,
+        tiers: Vec::new(),
         start: if whole { 8.0 } else { 16.0 },
         stride: 2.0,
         lowest: if whole { 1.0 } else { 1e-3 },
         highest: None,
-        whole,
         confidence: 0.95,
         precision: 0.05,
         max_requests,
         max_trials: 40,
-        max_time_s: None,
+        max_time: None,
     }
 }
 
@@ -93,16 +91,16 @@ impl Server {
     /// Runs a trial. The trial is cut off as soon as its load certainly misses the criteria by far.
     pub fn trial(
         &self,
-        settings: &Settings,
+        plan: &SearchPlan,
         noise: &mut Option<NoiseState>,
         asked: NextTrial,
         seed: u64,
     ) -> Trial {
         let pass = self.pass(asked.load, asked.requests);
-        let watcher = Watcher::new(&settings.criteria, &settings.tiers, &pass);
+        let watcher = watcher(plan, &pass).expect("a load");
         let found = self.play(noise, asked.load, asked.requests, seed);
         let at = certain_at(&watcher, &found);
-        let mut fold = TrialFold::of(&pass, &settings.criteria).expect("a load");
+        let mut fold = TrialFold::of(&pass, &plan.criteria).expect("a load");
         found.iter().for_each(|one| fold.add(&at.map_or(*one, |at| one.as_of(at))));
         fold.finish()
     }
@@ -139,12 +137,12 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
 }
 
 /// Runs a search on a server. The seed determines the arrivals and the noise.
-pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
+pub fn search(server: &Server, plan: SearchPlan, seed: u64) -> Search {
     let server = server.seeded(seed);
-    let (mut search, mut noise) = (Search::new(settings), None);
+    let (mut search, mut noise) = (Search::new(plan), None);
     while let Some(asked) = search.next() {
         let draw = below(&mut rng(seed, &["trial", &search.trials().to_string()]), u64::MAX);
-        let trial = server.trial(search.settings(), &mut noise, asked, draw);
+        let trial = server.trial(search.plan(), &mut noise, asked, draw);
         search.tell(trial);
     }
     search

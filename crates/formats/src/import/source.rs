@@ -5,7 +5,7 @@ use inferometer_analysis::verdict::{Validity, Verdict};
 use inferometer_analysis::{Cell, Imported, Summary};
 use inferometer_model::request::sha256_hex;
 use inferometer_model::target::Tool;
-use inferometer_model::{Environment, Finding, PassPlan, Record, Target};
+use inferometer_model::{Finding, PassPlan, Record, Target};
 
 use crate::import::error::ImportError;
 
@@ -74,14 +74,7 @@ pub(crate) fn summary(
     Summary {
         schema: SUMMARY_SCHEMA.to_owned(),
         tool: Tool { name: "inferometer".to_owned(), version: String::new() },
-        run_id: String::new(),
-        started_at: String::new(),
-        plan_hash: String::new(),
-        workload_hash: None,
-        body_hash: None,
-        predicted: false,
         target,
-        environment: Environment::default(),
         verdict: Verdict {
             validity: Validity::Suspect,
             reasons: vec![reason],
@@ -90,9 +83,6 @@ pub(crate) fn summary(
         findings,
         cells,
         imported: Some(imported),
-        searches: Vec::new(),
-        sweeps: Vec::new(),
-        ranks: Vec::new(),
-        errors: None,
+        ..Summary::default()
     }
 }

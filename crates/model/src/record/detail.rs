@@ -31,17 +31,11 @@ crate::names!(StopReason {
     MaxTime => "the pass was ended: the time of --max-time was over",
 });
 
-impl StopReason {
-    fn of(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == text)
-    }
-}
-
 impl TryFrom<String> for StopReason {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::of(&text).ok_or_else(|| format!("unknown reason `{text}`"))
+        Self::named(&text).ok_or_else(|| format!("unknown reason `{text}`"))
     }
 }
 
@@ -109,7 +103,7 @@ impl From<String> for Detail {
             INTERRUPTED => Self::Interrupted,
             RESULT_CERTAIN => Self::ResultCertain,
             _ if text.starts_with(EARLIER_TURN) => Self::EarlierTurn(text.into()),
-            _ => StopReason::of(&text).map_or_else(|| Self::Said(text.into()), Self::Stopped),
+            _ => StopReason::named(&text).map_or_else(|| Self::Said(text.into()), Self::Stopped),
         }
     }
 }

@@ -154,12 +154,11 @@ impl From<BTreeMap<String, String>> for Facts {
         fn number<T: FromStr>(text: &str) -> Option<T> {
             text.parse().ok()
         }
-        let side = |text: &str| Side::ALL.into_iter().find(|side| side.name() == text);
         let one_server = |text: &str| ["2", "1"].iter().position(|it| *it == text);
         let mut facts = Self {
             origin: Origin {
                 round: taken(&mut texts, "round", number),
-                side: taken(&mut texts, "side", side),
+                side: taken(&mut texts, "side", Side::named),
                 one_server: taken(&mut texts, "servers", one_server).map(|at| at == 1),
                 ..Origin::default()
             },

@@ -17,10 +17,3 @@ pub use spread::{Balance, SpreadPlan};
 pub use target::TargetPlan;
 pub use timing::{Repeat, Warmup};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
-
-/// Whether an option is off. An option that is off is not serialized, so that the plan has the same hash as
-/// in versions without this option.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-pub(crate) fn is_false(option: &bool) -> bool {
-    !option
-}

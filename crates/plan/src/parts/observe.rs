@@ -59,11 +59,3 @@ impl Default for ObservePlan {
         }
     }
 }
-
-impl ObservePlan {
-    /// Whether all values are the defaults. They are then not serialized, so that the plan has the same
-    /// hash as in versions without these options.
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}

@@ -40,11 +40,3 @@ pub struct SpreadPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
 }
-
-impl SpreadPlan {
-    /// Whether there is only one server and requests do not state a session. The options are then not
-    /// serialized, so that the plan has the same hash as in versions without them.
-    pub(crate) fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-}

@@ -37,7 +37,7 @@ pub enum TargetPlan {
         /// The address of the first server, or of the only one. Port 0: the run chooses a free port.
         url: Url,
         /// Whether to accept any TLS certificate.
-        #[serde(default, skip_serializing_if = "super::is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         insecure: bool,
         /// The name of the dialect; absent: it is detected by requests to the server.
         dialect: Option<String>,
@@ -52,7 +52,7 @@ pub enum TargetPlan {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         card: Option<String>,
         /// The other servers that share the load with the first one, and how requests are spread over all servers.
-        #[serde(default, skip_serializing_if = "SpreadPlan::is_usual")]
+        #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
         spread: SpreadPlan,
     },
 }

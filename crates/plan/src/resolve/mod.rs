@@ -23,7 +23,6 @@ use inferometer_model::time::optional_nanoseconds;
 use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::is_false;
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values};
 use crate::stop::StopPlan;
@@ -62,7 +61,7 @@ pub struct Plan {
     /// Whether prompts are sent as token ids.
     pub token_ids: bool,
     /// Whether the server's prefix cache is emptied before each pass.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reset_prefix_cache: bool,
     /// Whether the input length includes the tokens of the chat template.
     pub count_template: bool,
@@ -71,7 +70,7 @@ pub struct Plan {
     /// The run fails if more than this share of the requests of a pass fails; from 0 to 1.
     pub max_failures: f64,
     /// Which metrics of the server and its GPUs are sampled while passes run.
-    #[serde(default, skip_serializing_if = "ObservePlan::is_default")]
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub observe: ObservePlan,
     /// Objectives on statistics of the run.
     pub slo: Vec<Objective>,
@@ -82,7 +81,7 @@ pub struct Plan {
     #[serde(flatten)]
     pub procedure: Procedure,
     /// When passes are ended early. A value that never ends a pass is not serialized.
-    #[serde(default, skip_serializing_if = "StopPlan::is_never")]
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub stop: StopPlan,
     /// The seed of every random choice.
     pub seed: u64,

@@ -54,7 +54,7 @@ impl Spec {
     ) -> SpreadPlan {
         let known = Balance::ALL.map(Balance::name);
         let balance = self.balance.as_deref().map(|name| {
-            Balance::ALL.into_iter().find(|one| one.name() == name).unwrap_or_else(|| {
+            Balance::named(name).unwrap_or_else(|| {
                 let all = known.join(", ");
                 mistakes.add(
                     "balance",

@@ -85,4 +85,14 @@ impl SearchPlan {
         }
         self.tiers.iter().map(|tier| (Some(tier.name.clone()), tier.criteria.clone())).collect()
     }
+
+    /// The indices of the criteria of each tier.
+    pub fn criteria_of_tiers(&self) -> Vec<Vec<usize>> {
+        self.tiers().into_iter().map(|(_, criteria)| criteria).collect()
+    }
+
+    /// Whether loads are whole numbers: the numbers of requests in flight.
+    pub fn is_whole(&self) -> bool {
+        self.over == Over::Concurrency
+    }
 }

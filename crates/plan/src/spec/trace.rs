@@ -61,7 +61,7 @@ impl TraceKeys {
     fn format(&self, mistakes: &mut Mistakes) -> (Option<TraceFormat>, Option<u32>) {
         let Some(given) = self.trace_format.as_deref() else { return (None, None) };
         let (name, block) = given.split_once(':').unwrap_or((given, ""));
-        let known = TraceFormat::ALL.into_iter().find(|format| format.name() == name);
+        let known = TraceFormat::named(name);
         if known.is_none() && name != "auto" {
             let names = TraceFormat::ALL.map(TraceFormat::name);
             let meant = did_you_mean(name, names);

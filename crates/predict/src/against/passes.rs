@@ -81,11 +81,10 @@ pub(super) fn rows_of(
     MeasuredRows {
         origin,
         rows: cells.into_iter().map(row).collect(),
-        blocks: Vec::new(),
         passes,
-        counts: None,
         is_own_run,
         model: Some(target.model.clone()).filter(|model| model != "unknown"),
         measured_on: of_target(target),
+        ..MeasuredRows::default()
     }
 }

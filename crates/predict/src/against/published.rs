@@ -48,12 +48,9 @@ pub(super) fn of_text(
         [table] => Ok(MeasuredRows {
             origin: format!("{path}, {}", table.headings.join(" / ")),
             rows: table.rows.clone(),
-            blocks: Vec::new(),
-            passes: Vec::new(),
-            counts: None,
-            is_own_run: false,
             model: table.place.model.clone(),
             measured_on: of_place(&table.place),
+            ..MeasuredRows::default()
         }),
         found => {
             let sections = tables.iter().map(|table| table.headings.join(" / ")).collect();
@@ -104,11 +101,9 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
-        passes: Vec::new(),
-        counts: None,
-        is_own_run: false,
         measured_on: of_place(&place),
         model: place.model,
+        ..MeasuredRows::default()
     })
 }
 

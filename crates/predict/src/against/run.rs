@@ -39,12 +39,11 @@ pub(super) fn of_run(
     Ok(MeasuredRows {
         origin,
         rows: rows.collect(),
-        blocks: Vec::new(),
-        passes: Vec::new(),
         counts: Some(counts),
         is_own_run: true,
         model,
         measured_on: of_target(&summary.target),
+        ..MeasuredRows::default()
     })
 }
 
@@ -81,17 +80,8 @@ fn of_import(
     }
     let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
     let measured_on = of_target(&summary.target);
-    let passes = Vec::new();
-    Ok(MeasuredRows {
-        origin,
-        rows: rows.collect(),
-        blocks,
-        passes,
-        counts: None,
-        is_own_run: false,
-        model,
-        measured_on,
-    })
+    let rows = rows.collect();
+    Ok(MeasuredRows { origin, rows, blocks, model, measured_on, ..MeasuredRows::default() })
 }
 
 /// Returns the planned numbers of requests of the one-by-one passes and of the saturated passes of a run.

@@ -14,7 +14,9 @@ use inferometer_model::{Finding, Severity};
 use crate::chart::Chart;
 use crate::charts::is_of_answer;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
-use crate::{Align, MISSING, Table, Traces, answers, extra_tables, label, mark, published, table};
+use crate::{
+    MISSING, Table, Traces, answers, extra_tables, label, left, mark, published, right, table,
+};
 
 /// The inputs of a report.
 #[derive(Clone, Copy, Debug)]
@@ -106,25 +108,17 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if verdict.slo.is_empty() {
         return;
     }
-    let mut slo = Table::new([
-        ("Objective", Align::Left),
-        ("Where", Align::Left),
-        ("Measured", Align::Right),
-        ("Verdict", Align::Left),
-    ]);
-    for result in &verdict.slo {
-        slo.push(vec![
-            result.objective.clone(),
-            result.place.clone(),
-            label::measured(result).unwrap_or_else(|| MISSING.to_owned()),
-            std::iter::once(label::outcome(result))
-                .chain(result.notes())
-                .collect::<Vec<_>>()
-                .join(": "),
-        ]);
-    }
+    let slo = verdict.slo.iter().map(|result| {
+        let outcome = std::iter::once(label::outcome(result)).chain(result.notes());
+        [
+            left("Objective", &result.objective),
+            left("Where", &result.place),
+            right("Measured", label::measured(result).unwrap_or_else(|| MISSING.to_owned())),
+            left("Verdict", outcome.collect::<Vec<_>>().join(": ")),
+        ]
+    });
     out.push(Block::Heading(2, "Objectives".to_owned()));
-    out.push(Block::Table(slo));
+    out.push(Block::Table(Table::of(slo)));
 }
 
 /// The answers of a search or a sweep, with their charts and tables.

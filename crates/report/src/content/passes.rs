@@ -13,7 +13,7 @@ use crate::mark::marked;
 use crate::measures::{Measure, instrument_measures, measures};
 use crate::number::with_unit;
 use crate::trace::PassTrace;
-use crate::{Align, MISSING, Table, charts, count, significant};
+use crate::{Align, MISSING, Table, charts, count, left, right, significant};
 
 /// The section with a part for every pass of every cell.
 pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
@@ -116,22 +116,9 @@ fn facts(pass: &PassSummary) -> String {
 
 /// A row per distribution that has values.
 fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize, usize)) -> Table {
-    let mut table = Table::new([
-        ("Figure", Align::Left),
-        ("Mean", Align::Right),
-        ("95 % interval", Align::Right),
-        ("p50", Align::Right),
-        ("95 % interval", Align::Right),
-        ("p90", Align::Right),
-        ("95 % interval", Align::Right),
-        ("p99", Align::Right),
-        ("95 % interval", Align::Right),
-        ("Max", Align::Right),
-        ("n", Align::Right),
-        ("Effective n", Align::Right),
-    ]);
-    for measure in measures(pass) {
-        let Some(values) = measure.values else { continue };
+    let with_values =
+        || measures(pass).into_iter().filter_map(|measure| Some((measure.values?, measure)));
+    let rows = with_values().map(|(values, measure)| {
         let unit = measure.unit.replace("_per_", "/");
         let figure = |statistic: Statistic| {
             let figure = statistic.of(values);
@@ -139,27 +126,32 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             let range = measure.metric.and_then(|metric| trust::latency(pass, metric, statistic));
             marked(text, figure, range)
         };
-        table.push(vec![
-            match values.exact {
-                true => format!("{} ({unit})", measure.title),
-                false => format!("{} ({unit}, percentiles within 0.1 %)", measure.title),
-            },
-            figure(Statistic::Mean),
-            interval(values.mean_ci),
-            figure(Statistic::P50),
-            interval(values.p50_ci),
-            figure(Statistic::P90),
-            interval(values.p90_ci),
-            figure(Statistic::P99),
-            p99_interval(values),
-            figure(Statistic::Max),
-            count(values.n),
-            values.effective_n.map_or(MISSING.to_owned(), |n| count(n.round() as u64)),
-        ]);
+        let name = match values.exact {
+            true => format!("{} ({unit})", measure.title),
+            false => format!("{} ({unit}, percentiles within 0.1 %)", measure.title),
+        };
+        let effective = values.effective_n.map(|n| count(n.round() as u64));
+        [
+            left("Figure", name),
+            right("Mean", figure(Statistic::Mean)),
+            right("95 % interval", interval(values.mean_ci)),
+            right("p50", figure(Statistic::P50)),
+            right("95 % interval", interval(values.p50_ci)),
+            right("p90", figure(Statistic::P90)),
+            right("95 % interval", interval(values.p90_ci)),
+            right("p99", figure(Statistic::P99)),
+            right("95 % interval", p99_interval(values)),
+            right("Max", figure(Statistic::Max)),
+            right("n", count(values.n)),
+            right("Effective n", effective.unwrap_or_else(|| MISSING.to_owned())),
+        ]
+    });
+    let mut table = Table::of(rows);
+    for (row, (_, measure)) in with_values().enumerate() {
         let drawn = trace.into_iter().flat_map(PassTrace::with_histogram);
         for latency in drawn.filter(|latency| latency.metric.name == measure.name) {
             let place = format!("#{}", charts::latency_id(cell, index, latency.metric));
-            table.set_link(table.rows().len() - 1, 0, place);
+            table.set_link(row, 0, place);
         }
     }
     table
@@ -194,10 +186,8 @@ pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let names = before.map(str::to_owned).into_iter().chain(bounds).chain(after.map(str::to_owned));
     let numbers = names.map(|name| (name, Align::Right));
     let mut table = Table::new([("Pass".to_owned(), Align::Left)].into_iter().chain(numbers));
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            table.push(instrument_row(cell, pass));
-        }
+    for (cell, pass) in summary.passes() {
+        table.push(instrument_row(cell, pass));
     }
     out.push(Block::Table(table));
 }

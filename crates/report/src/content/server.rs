@@ -7,17 +7,13 @@ use inferometer_model::metrics::{itl, ttft};
 
 use crate::document::{Block, plain};
 use crate::number::bytes;
-use crate::{Align, MISSING, Table, count, significant};
-
-/// The passes with their names.
-fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
-    summary.cells.iter().flat_map(|cell| cell.passes.iter().map(|pass| (cell.place(pass), pass)))
-}
+use crate::{Align, MISSING, Table, count, left, right, significant};
 
 /// Adds the section on the metrics of the server in each pass. Adds nothing if the metrics were not read.
 pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
-    let passes: Vec<(String, &PassSummary, &ServerMetrics)> = passes(summary)
-        .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
+    let passes: Vec<(String, &PassSummary, &ServerMetrics)> = summary
+        .passes()
+        .filter_map(|(cell, pass)| Some((cell.place(pass), pass, pass.server.as_ref()?)))
         .collect();
     if passes.is_empty() {
         return;
@@ -30,62 +26,41 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
             client's.",
     )));
     let has_queue = passes.iter().any(|(_, _, metrics)| metrics.queue_ms.is_some());
-    let queue_column = has_queue.then_some(("Queue mean (ms)", Align::Right));
-    let mut gauges = Table::new(
-        [
-            ("Pass", Align::Left),
-            ("Running", Align::Right),
-            ("Waiting", Align::Right),
-            ("KV use (%)", Align::Right),
-            ("Preemptions", Align::Right),
-            ("Prefix hits (%)", Align::Right),
-            ("Drafts accepted (%)", Align::Right),
-            ("Output tokens", Align::Right),
-            ("TTFT mean (ms)", Align::Right),
-            ("ITL mean (ms)", Align::Right),
-        ]
-        .into_iter()
-        .chain(queue_column),
-    );
-    let mut cost = Table::new([
-        ("Pass", Align::Left),
-        ("Reads", Align::Right),
-        ("Failed", Align::Right),
-        ("Response time (ms)", Align::Right),
-        ("Client's processor time (ms)", Align::Right),
-    ]);
-    for (place, pass, metrics) in passes {
+    let gauges = passes.iter().map(|(place, pass, metrics)| {
+        let output_tokens = beside(metrics.generation_tokens, Some(pass.output_tokens as f64));
+        let of_client = |metric| pass.latencies.get(metric).map(|client| client.mean);
         let mut row = vec![
-            place.clone(),
-            level(metrics.running, 1.0),
-            level(metrics.waiting, 1.0),
-            level(metrics.kv_use, 100.0),
-            number(metrics.preemptions),
-            share(metrics.prefix_hits, metrics.prefix_queries),
-            share(metrics.accepted, metrics.drafted),
-            beside(metrics.generation_tokens, Some(pass.output_tokens as f64)),
-            latency(
-                metrics.ttft_ms,
-                pass.latencies.get(&ttft::FROM_SENT).map(|client| client.mean),
-            ),
-            latency(metrics.itl_ms, pass.latencies.get(&itl::DEFINITION).map(|client| client.mean)),
+            left("Pass", place),
+            right("Running", level(metrics.running, 1.0)),
+            right("Waiting", level(metrics.waiting, 1.0)),
+            right("KV use (%)", level(metrics.kv_use, 100.0)),
+            right("Preemptions", number(metrics.preemptions)),
+            right("Prefix hits (%)", share(metrics.prefix_hits, metrics.prefix_queries)),
+            right("Drafts accepted (%)", share(metrics.accepted, metrics.drafted)),
+            right("Output tokens", output_tokens),
+            right("TTFT mean (ms)", latency(metrics.ttft_ms, of_client(&ttft::FROM_SENT))),
+            right("ITL mean (ms)", latency(metrics.itl_ms, of_client(&itl::DEFINITION))),
         ];
-        row.extend(has_queue.then(|| number(metrics.queue_ms.map(|queue| queue.mean))));
-        gauges.push(row);
-        cost.push(vec![
-            place,
-            count(metrics.scrapes),
-            count(metrics.failed),
-            format!("{} / {}", significant(metrics.took_ms_mean), significant(metrics.took_ms_max)),
-            significant(metrics.client_cpu_ms),
-        ]);
-    }
-    out.push(Block::Table(gauges));
+        let queue = || number(metrics.queue_ms.map(|queue| queue.mean));
+        row.extend(has_queue.then(|| right("Queue mean (ms)", queue())));
+        row
+    });
+    out.push(Block::Table(Table::of(gauges)));
+    let cost = passes.iter().map(|(place, _, metrics)| {
+        let took = [metrics.took_ms_mean, metrics.took_ms_max].map(significant).join(" / ");
+        [
+            left("Pass", place),
+            right("Reads", count(metrics.scrapes)),
+            right("Failed", count(metrics.failed)),
+            right("Response time (ms)", took),
+            right("Client's processor time (ms)", significant(metrics.client_cpu_ms)),
+        ]
+    });
     let sentence = plain("Cost of reading the metrics. Response times are mean / maximum.");
     out.push(Block::Details(
         String::new(),
         "Cost of reading".to_owned(),
-        vec![Block::Paragraph(sentence), Block::Table(cost)],
+        vec![Block::Paragraph(sentence), Block::Table(Table::of(cost))],
     ));
 }
 
@@ -102,7 +77,8 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("J/output token", Align::Right),
         ("J/request", Align::Right),
     ]);
-    for (place, pass) in passes(summary) {
+    for (cell, pass) in summary.passes() {
+        let place = cell.place(pass);
         let Some(hardware) = &pass.hardware else { continue };
         for card in &hardware.cards {
             let mut row = vec![place.clone(), card.index.to_string()];

@@ -8,7 +8,7 @@ use inferometer_model::metrics::registry;
 
 use crate::mark::marked;
 use crate::number::two_decimals;
-use crate::{Align, MISSING, Table, count, label, significant};
+use crate::{Entry, MISSING, Table, count, label, left, right, significant};
 
 /// A row per pass and class of requests.
 pub(super) fn classes(summary: &Summary) -> Table {
@@ -41,85 +41,57 @@ fn table(
     of: impl Fn(&PassSummary) -> Vec<(String, PartFigures)>,
 ) -> Table {
     let latencies = || registry::in_tables().filter(|(metric, _)| metric.of_classes);
-    let before = [
-        ("Pass", Align::Left),
-        (part, Align::Left),
-        ("Completed / planned", Align::Right),
-        ("Requests/s", Align::Right),
-        ("Input tokens, sum", Align::Right),
-        ("Output tokens, sum", Align::Right),
-    ];
-    let before = before.map(|(name, align)| (name.to_owned(), align));
-    let right = latencies().map(label::latency).map(|name| (name, Align::Right));
-    let mut table = Table::new(before.into_iter().chain(right));
-    for cell in &summary.cells {
-        let parts =
-            cell.passes.iter().flat_map(|pass| of(pass).into_iter().map(move |it| (pass, it)));
-        for (pass, (name, figures)) in parts {
+    let mut rows = Vec::new();
+    for (cell, pass) in summary.passes() {
+        for (name, figures) in of(pass) {
+            let completed =
+                format!("{} / {}", count(figures.outcomes.complete), count(figures.planned));
             let mut row = vec![
-                cell.place(pass),
-                name,
-                format!("{} / {}", count(figures.outcomes.complete), count(figures.planned)),
-                two_decimals(figures.requests_per_s),
-                figures.input_tokens.map_or(MISSING.to_owned(), count),
-                count(figures.output_tokens),
+                left("Pass", cell.place(pass)),
+                left(part, name),
+                right("Completed / planned", completed),
+                right("Requests/s", two_decimals(figures.requests_per_s)),
+                right("Input tokens, sum", figures.input_tokens.map_or(MISSING.to_owned(), count)),
+                right("Output tokens, sum", count(figures.output_tokens)),
             ];
             for (metric, of) in latencies() {
                 let value = figures.latencies.get(metric).and_then(|it| of.of(it));
                 let text = value.map_or(MISSING.to_owned(), significant);
-                row.push(marked(text, value, trust::of_part(&figures, metric, of)));
+                let text = marked(text, value, trust::of_part(&figures, metric, of));
+                row.push(right(label::latency((metric, of)), text));
             }
-            table.push(row);
+            rows.push(row);
         }
     }
-    table
+    Table::of(rows)
 }
 
 /// A row per pass and server, for runs in which the metrics of each server were read separately.
 pub(super) fn metrics(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Pass", Align::Left),
-        ("Server", Align::Left),
-        ("Successful / all reads", Align::Right),
-        ("Running, mean", Align::Right),
-        ("Running, max", Align::Right),
-        ("Waiting, mean", Align::Right),
-        ("KV use, max (%)", Align::Right),
-        ("Preemptions", Align::Right),
-        ("Prefix hits (%)", Align::Right),
-        ("Output tokens", Align::Right),
-        ("TTFT, mean (ms)", Align::Right),
-        ("ITL, mean (ms)", Align::Right),
-        ("Queue, mean (ms)", Align::Right),
-    ]);
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            for source in &pass.sources {
-                table.push(source_row(cell.place(pass), source));
-            }
-        }
-    }
-    table
+    Table::of(summary.passes().flat_map(|(cell, pass)| {
+        pass.sources.iter().map(|source| source_row(cell.place(pass), source))
+    }))
 }
 
-fn source_row(place: String, SourceMetrics { name, metrics }: &SourceMetrics) -> Vec<String> {
+fn source_row(place: String, SourceMetrics { name, metrics }: &SourceMetrics) -> [Entry; 13] {
     let of = |value: Option<f64>| value.map_or(MISSING.to_owned(), significant);
     let mean = |level: &Option<Level>| of(level.as_ref().map(|level| level.mean));
     let max = |level: &Option<Level>| level.as_ref().map(|level| level.max);
     let hits = metrics.prefix_hits.zip(metrics.prefix_queries).filter(|(_, asked)| *asked > 0.0);
-    vec![
-        place,
-        name.clone(),
-        format!("{} / {}", count(metrics.scrapes - metrics.failed), count(metrics.scrapes)),
-        mean(&metrics.running),
-        of(max(&metrics.running)),
-        mean(&metrics.waiting),
-        of(max(&metrics.kv_use).map(|share| share * 100.0)),
-        of(metrics.preemptions),
-        of(hits.map(|(hits, asked)| 100.0 * hits / asked)),
-        of(metrics.generation_tokens),
-        of(metrics.ttft_ms.map(|it| it.mean)),
-        of(metrics.itl_ms.map(|it| it.mean)),
-        of(metrics.queue_ms.map(|it| it.mean)),
+    let reads = format!("{} / {}", count(metrics.scrapes - metrics.failed), count(metrics.scrapes));
+    [
+        left("Pass", place),
+        left("Server", name),
+        right("Successful / all reads", reads),
+        right("Running, mean", mean(&metrics.running)),
+        right("Running, max", of(max(&metrics.running))),
+        right("Waiting, mean", mean(&metrics.waiting)),
+        right("KV use, max (%)", of(max(&metrics.kv_use).map(|share| share * 100.0))),
+        right("Preemptions", of(metrics.preemptions)),
+        right("Prefix hits (%)", of(hits.map(|(hits, asked)| 100.0 * hits / asked))),
+        right("Output tokens", of(metrics.generation_tokens)),
+        right("TTFT, mean (ms)", of(metrics.ttft_ms.map(|it| it.mean))),
+        right("ITL, mean (ms)", of(metrics.itl_ms.map(|it| it.mean))),
+        right("Queue, mean (ms)", of(metrics.queue_ms.map(|it| it.mean))),
     ]
 }

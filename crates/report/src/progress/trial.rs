@@ -111,8 +111,8 @@ pub enum TrialsLeft {
 
 impl SearchTrial {
     /// The last trial; `None` before the first one.
-    pub fn last(plan: &SearchPlan, search: &Search) -> Option<Self> {
-        let (trial, overwhelmed) = search.last()?;
+    pub fn last(search: &Search) -> Option<Self> {
+        let (plan, (trial, overwhelmed)) = (search.plan(), search.last()?);
         let tiers = plan.tiers().into_iter().enumerate();
         Some(Self {
             load: trial.load,
@@ -170,7 +170,7 @@ impl TrialsLeft {
         }
         let next_s = Some(search.seconds(asked));
         Some(Self::Requests {
-            requests: search.settings().max_requests.saturating_sub(search.requests()),
+            requests: search.plan().max_requests.saturating_sub(search.requests()),
             next_s: next_s.filter(|seconds| seconds.is_finite() && *seconds > 0.0),
         })
     }

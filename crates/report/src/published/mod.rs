@@ -18,7 +18,5 @@ use inferometer_analysis::{Cell, PassSummary, Summary};
 
 /// The passes over text blocks, in the order in which they were carried out.
 pub(crate) fn passes(summary: &Summary) -> Vec<(&Cell, &PassSummary, &BlockFigures)> {
-    let cells = summary.cells.iter();
-    let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
-    passes.filter_map(|(cell, pass)| Some((cell, pass, pass.blocks.as_ref()?))).collect()
+    summary.passes().filter_map(|(cell, pass)| Some((cell, pass, pass.blocks.as_ref()?))).collect()
 }

@@ -4,32 +4,24 @@
 use inferometer_analysis::Summary;
 use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
 
-use crate::{Align, MISSING, Table, significant};
+use crate::{MISSING, Table, left, right, significant};
 
 /// Six rows for each pass that has these figures.
 pub(crate) fn serving_run(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Pass", Align::Left),
-        ("Figure", Align::Left),
-        ("By real output lengths", Align::Right),
-        ("As counted by the script", Align::Right),
-        ("Unit", Align::Left),
-    ]);
-    for (cell, pass) in
-        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)))
-    {
+    let mut rows = Vec::new();
+    for (cell, pass) in summary.passes() {
         let Some(run) = &pass.serving_run else { continue };
-        for field in &FIELDS {
-            table.push(vec![
-                cell.place(pass),
-                field.name.to_owned(),
-                ours(field, run),
-                scripts(field, run),
-                field.unit.to_owned(),
-            ]);
-        }
+        rows.extend(FIELDS.iter().map(|field| {
+            [
+                left("Pass", cell.place(pass)),
+                left("Figure", field.name),
+                right("By real output lengths", ours(field, run)),
+                right("As counted by the script", scripts(field, run)),
+                left("Unit", field.unit),
+            ]
+        }));
     }
-    table
+    Table::of(rows)
 }
 
 /// The figure from the actual output lengths, with four significant digits.

@@ -8,7 +8,7 @@ use inferometer_analysis::blocks::BlockFigures;
 
 use super::passes;
 use crate::escape::heading;
-use crate::{Align, MISSING, Table, count, label, significant};
+use crate::{MISSING, Table, count, label, left, right, significant};
 
 /// Markdown with one table per input size, in the form of the published measurement. A line such as
 /// `**input 100**` is above each table. The columns are the mean number of output tokens per answer,
@@ -61,19 +61,7 @@ fn cut(value: Option<f64>) -> String {
 
 /// A row per pass over text blocks.
 pub(crate) fn blocks(summary: &Summary) -> Table {
-    let mut table = Table::new([
-        ("Block (characters)", Align::Right),
-        ("Requested (characters)", Align::Right),
-        ("In flight", Align::Right),
-        ("Completed / planned", Align::Right),
-        ("Why not", Align::Left),
-        ("Prompt tokens", Align::Right),
-        ("Output tokens", Align::Right),
-        ("Output tokens/s", Align::Right),
-        ("Output characters/s", Align::Right),
-        ("Tokens/s of a request", Align::Right),
-    ]);
-    for (_, pass, figures) in passes(summary) {
+    Table::of(passes(summary).into_iter().map(|(_, pass, figures)| {
         let mut why = pass.outcomes;
         why.complete = 0;
         let each = |total: Option<u64>| {
@@ -86,20 +74,21 @@ pub(crate) fn blocks(summary: &Summary) -> Table {
             let rate = pass.duration_s.filter(|seconds| *seconds > 0.0);
             rate.map_or(MISSING.to_owned(), |seconds| significant(total as f64 / seconds))
         };
-        table.push(vec![
-            figures.block_chars.to_string(),
-            figures.wanted_chars.to_string(),
-            label::load(pass).trim_end_matches(" in flight").to_owned(),
-            format!("{} / {}", count(figures.completed), count(figures.planned)),
-            if why.total() == 0 { String::new() } else { why.to_string() },
-            each(figures.prompt_tokens),
-            each(figures.completion_tokens),
-            figures.completion_tokens.map_or(MISSING.to_owned(), rate),
-            rate(figures.completion_chars),
-            figures.tokens_per_s_per_request.map_or(MISSING.to_owned(), significant),
-        ]);
-    }
-    table
+        let completed = format!("{} / {}", count(figures.completed), count(figures.planned));
+        let of_a_request = figures.tokens_per_s_per_request.map_or(MISSING.to_owned(), significant);
+        [
+            right("Block (characters)", figures.block_chars.to_string()),
+            right("Requested (characters)", figures.wanted_chars.to_string()),
+            right("In flight", label::load(pass).trim_end_matches(" in flight")),
+            right("Completed / planned", completed),
+            left("Why not", if why.total() == 0 { String::new() } else { why.to_string() }),
+            right("Prompt tokens", each(figures.prompt_tokens)),
+            right("Output tokens", each(figures.completion_tokens)),
+            right("Output tokens/s", figures.completion_tokens.map_or(MISSING.to_owned(), rate)),
+            right("Output characters/s", rate(figures.completion_chars)),
+            right("Tokens/s of a request", of_a_request),
+        ]
+    }))
 }
 
 #[cfg(test)]

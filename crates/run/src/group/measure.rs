@@ -34,12 +34,12 @@ pub struct Group {
     /// The name of the group.
     name: String,
     /// The servers of the group, each with its plan.
-    members: Vec<Member>,
+    pub members: Vec<Member>,
     /// Makes the prompts of this group differ from those of groups with another salt. The salt is the same for all
     /// servers, so that all servers get the same requests.
     salt: String,
     /// The number of rounds over all servers.
-    rounds: u32,
+    pub rounds: u32,
     /// The earlier runs of the group, if it is resumed.
     earlier: Option<EarlierGroup>,
 }
@@ -129,21 +129,6 @@ impl Group {
             return Err(PlanError::from(mistakes).into());
         }
         Ok(Self { name, members, salt, rounds, earlier })
-    }
-
-    /// The servers of the group.
-    pub fn members(&self) -> &[Member] {
-        &self.members
-    }
-
-    /// The servers of the group, mutable, so that a caller can change the inputs of their runs.
-    pub fn members_mut(&mut self) -> &mut [Member] {
-        &mut self.members
-    }
-
-    /// The number of rounds over all servers.
-    pub fn rounds(&self) -> u32 {
-        self.rounds
     }
 
     /// How long all runs take together. For some plans, this time is not known.

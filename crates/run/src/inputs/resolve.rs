@@ -121,8 +121,7 @@ fn checked(
 /// The form of the plot files, in the default colours.
 fn plots(spec: &Spec) -> Result<PlotFiles, PlanError> {
     let Some(given) = &spec.plots else { return Ok(PlotFiles::default()) };
-    let form = Form::ALL.into_iter().find(|form| form.name() == given);
-    let form = form.ok_or_else(|| {
+    let form = Form::named(given).ok_or_else(|| {
         PlanError::new(format!("plots (--plots): `{given}` is unknown; use png, svg or none"))
     })?;
     Ok(PlotFiles { form, ..PlotFiles::default() })

@@ -118,9 +118,8 @@ impl Grid {
 
     /// The answers of a plan's search, cell by cell and tier by tier; empty for a plan without a search.
     pub fn searches(&self, plan: &Plan) -> Vec<SearchAnswer> {
-        let Some(search) = plan.procedure.search() else { return Vec::new() };
         let of = |known: &CellResults| match known.trials_of(plan) {
-            Some(Trials::Search(found)) => SearchAnswer::of_search(search, known.cell, &found),
+            Some(Trials::Search(found)) => SearchAnswer::of_search(known.cell, &found),
             _ => Vec::new(),
         };
         self.cells.iter().flat_map(of).collect()

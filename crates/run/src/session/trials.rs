@@ -78,7 +78,7 @@ impl<N: Network> Session<'_, N> {
                 }
             } else if trials.count() > count {
                 self.note_time(&mut trials);
-                self.of_trial(&trials).iter().for_each(|trial| self.request.events.say(trial));
+                Self::of_trial(&trials).iter().for_each(|trial| self.request.events.say(trial));
             } else if self.discard_incomplete(cell, number) {
                 return Ok(());
             }
@@ -137,12 +137,12 @@ impl<N: Network> Session<'_, N> {
     }
 
     /// The last trial.
-    fn of_trial(&self, trials: &Trials) -> Option<Notice> {
-        Some(match (trials, self.request.plan.procedure.search()) {
-            (Trials::Search(search), plan) => {
-                Notice::SearchTrial { trial: Box::new(SearchTrial::last(plan?, search)?) }
+    fn of_trial(trials: &Trials) -> Option<Notice> {
+        Some(match trials {
+            Trials::Search(search) => {
+                Notice::SearchTrial { trial: Box::new(SearchTrial::last(search)?) }
             }
-            (Trials::Sweep(sweep), _) => {
+            Trials::Sweep(sweep) => {
                 Notice::SweepTrial { trial: Box::new(SweepTrial::last(sweep)?) }
             }
         })
@@ -150,13 +150,12 @@ impl<N: Network> Session<'_, N> {
 
     /// The answers from the trials of a cell.
     fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<Notice> {
-        match (trials, self.request.plan.procedure.search()) {
-            (Trials::Search(search), Some(plan)) => {
-                let answers = SearchAnswer::of_search(plan, cell, search).into_iter().map(Box::new);
+        match trials {
+            Trials::Search(search) => {
+                let answers = SearchAnswer::of_search(cell, search).into_iter().map(Box::new);
                 answers.map(|answer| Notice::SearchAnswer { answer }).collect()
             }
-            (Trials::Search(_), None) => Vec::new(),
-            (Trials::Sweep(sweep), _) => {
+            Trials::Sweep(sweep) => {
                 let cards = self.grid.cards_of(cell, self.request.plan);
                 let answer = Box::new(SweepAnswer::of_sweep(cell, sweep, cards));
                 vec![Notice::SweepAnswer { answer }]

@@ -233,7 +233,7 @@ fn two_servers_of_a_plan_get_the_same_requests_in_each_round() {
         serde_json::from_value(json!([{ "name": "one" }, { "name": "two" }])).unwrap();
     let variants = variants(&spec, &targets).unwrap();
     let mut group = Group::resolve(variants, 2, None, &Host::default(), &|_| None).unwrap();
-    for member in group.members_mut() {
+    for member in &mut group.members {
         member.context.files = ReportFiles::Figures;
     }
     let mut run = |request: RunRequest<'_>, _: &mut Servers| {

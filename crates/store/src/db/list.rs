@@ -92,11 +92,10 @@ impl Store {
     /// version of this program may have written the document.
     pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
-        let state = RunState::ALL.into_iter().find(|known| known.name() == state);
-        let state = state.expect("invariant: the schema allows no other state");
+        let state = RunState::named(&state).expect("invariant: the schema allows no other state");
         let log: String = row.get("log_file")?;
         let kind: String = row.get("kind")?;
-        let kind = RunKind::ALL.into_iter().find(|known| known.name() == kind);
+        let kind = RunKind::named(&kind);
         let id: String = row.get("id")?;
         let text = |column: &str| row.get::<_, Option<String>>(column);
         let grid = document::<Grid>(&id, "grid", text("grid")?);

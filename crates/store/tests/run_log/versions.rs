@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Record, Usage};
+use inferometer_model::record::{Record, ServerTimes, Usage};
 use inferometer_store::{Entry, LogReader};
 
 use super::{every_code, expected, read};
@@ -60,7 +60,7 @@ fn a_log_of_format_version_6_is_read_without_server_times() {
     let records = records(6);
     let is_as_written = |record: &Record| {
         record.usage.completion == Some(4)
-            && record.server_times.is_empty()
+            && record.server_times == ServerTimes::default()
             && record.events.iter().all(|event| (event.read as usize) < record.reads.len())
     };
     assert!(records.iter().all(is_as_written));

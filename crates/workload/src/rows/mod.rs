@@ -26,8 +26,8 @@ use serde_json::Value;
 
 use crate::data_set::{self, RowEnd};
 use crate::workload::{
-    WorkloadDefinition, any_messages, longest_beyond, one_of_each_form, unused_columns,
-    write_instants,
+    WorkloadDefinition, any_messages, longest_beyond, one_of_each_form, rows_left_out,
+    unused_columns, write_instants,
 };
 use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
@@ -197,15 +197,8 @@ impl Workload for Rows {
 
     fn findings(&self) -> Vec<Finding> {
         let Loaded { rows, left_out, unused, out_of_order } = &self.loaded;
-        let mut findings = Vec::new();
-        if left_out.total() > 0 {
-            let message = format!(
-                "skipped rows of the data set: {}; used rows: {}. {left_out}",
-                left_out.total(),
-                rows.len()
-            );
-            findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
-        }
+        let left_out = rows_left_out(left_out.total(), rows.len(), left_out);
+        let mut findings: Vec<Finding> = left_out.into_iter().collect();
         if *out_of_order > 0 {
             let message = format!(
                 "{out_of_order} rows come after a row with a later time; rows are sent in the \

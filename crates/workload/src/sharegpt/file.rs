@@ -7,12 +7,13 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use inferometer_model::{Finding, code};
+use inferometer_model::Finding;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::WorkloadError;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
+use crate::workload::rows_left_out;
 
 /// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;
@@ -41,14 +42,8 @@ pub struct Loaded<T = Box<str>> {
 impl<T> Loaded<T> {
     /// The finding on rows that are left out, with the reasons; empty if no row is left out.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let total = self.rejected.total();
-        let message = format!(
-            "skipped rows of the data set: {total}; used rows: {}. {}",
-            self.conversations.len(),
-            self.rejected
-        );
-        let finding = Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message);
-        (total > 0).then_some(finding).into_iter().collect()
+        let (total, used) = (self.rejected.total(), self.conversations.len());
+        rows_left_out(total, used, &self.rejected).into_iter().collect()
     }
 }
 

@@ -10,7 +10,9 @@ use inferometer_plan::TracePlan;
 use super::row::{Row, Rows};
 use super::timeline::{Arrival, Timeline};
 use crate::fit::{self, Words, short_tag};
-use crate::workload::{WorkloadDefinition, longest_beyond, unused_columns, write_instants};
+use crate::workload::{
+    WorkloadDefinition, longest_beyond, rows_left_out, unused_columns, write_instants,
+};
 use crate::{
     ChunkedRequests, Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload,
     WorkloadError, fetch,
@@ -146,16 +148,9 @@ impl Workload for Trace {
 
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
-        let mut findings = Vec::new();
-        if self.rows.left_out.total() > 0 {
-            let message = format!(
-                "skipped rows of the data set: {}; used rows: {}. {}",
-                self.rows.left_out.total(),
-                self.rows.rows.len(),
-                self.rows.left_out
-            );
-            findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
-        }
+        let Rows { rows, left_out, .. } = &self.rows;
+        let left_out = rows_left_out(left_out.total(), rows.len(), left_out);
+        let mut findings: Vec<Finding> = left_out.into_iter().collect();
         for derived in &self.rows.derived {
             findings.push(Finding::of(code::TRACE_DERIVED, derived.clone()));
         }

@@ -22,14 +22,14 @@ impl Search {
     /// The number of requests of a trial that must show on which side of the edge its load lies.
     pub(super) fn side_trial(&self, load: f64) -> u64 {
         let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
-        let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
+        let rarest = self.plan.criteria.iter().filter_map(tail).fold(1.0, f64::min);
         let few = (MISSES / rarest).round().clamp(PROBE as f64, 1_000.0) as u64;
         few.max(TIMES_ASIDE * self.aside(load))
     }
 
     /// The number of requests of a trial that must reach a steady state, if a request takes `latency_s`.
     pub(super) fn steady_trial(&self, load: f64, latency_s: f64) -> u64 {
-        let in_flight = if self.settings.whole { load } else { load * latency_s };
+        let in_flight = if self.plan.is_whole() { load } else { load * latency_s };
         let aside = (LATENCIES_ASIDE * in_flight).ceil() as u64;
         (TIMES_ASIDE * aside).max(PROBE)
     }
@@ -41,18 +41,18 @@ impl Search {
     }
 
     fn first_long(&self) -> u64 {
-        (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
+        (self.plan.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
     }
 
     /// Limits a trial to a part of the requests that are left by the limits on requests and time, but not to fewer than
     /// `least`. If too few would then be left for another trial, this trial gets all of them.
     pub(super) fn affordable(&self, load: f64, wanted: u64, least: u64) -> u64 {
-        let of_time = match self.settings.whole {
-            _ if self.settings.max_time_s.is_none() => u64::MAX,
+        let of_time = match self.plan.is_whole() {
+            _ if self.plan.max_time.is_none() => u64::MAX,
             true => (self.time_left_s() * load / self.latency_near(load).max(1e-6)) as u64,
             false => (self.time_left_s() * load) as u64,
         };
-        let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
+        let left = self.plan.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
         let most = (left / OF_LEFT).max(least);
         let asked = wanted.min(most).min(left);
         // Several short trials at the end would show less than one long trial.
@@ -61,7 +61,7 @@ impl Search {
 
     /// About how many requests belong to start-up and drain, which do not count.
     pub(super) fn aside(&self, load: f64) -> u64 {
-        let in_flight = if self.settings.whole { load } else { load * self.latency_near(load) };
+        let in_flight = if self.plan.is_whole() { load } else { load * self.latency_near(load) };
         (LATENCIES_ASIDE * in_flight).ceil() as u64
     }
 

@@ -43,8 +43,8 @@ impl Search {
     /// Whether each objective of the tier `wide` is implied by one of the tier `strict`. True for a tier and itself.
     fn is_nested(&self, strict: usize, wide: usize) -> bool {
         let of = |tier: usize| {
-            let criteria = &self.settings.criteria;
-            self.settings.tiers[tier].iter().map(move |&index| &criteria[index])
+            let criteria = &self.plan.criteria;
+            self.criteria[tier].iter().map(move |&index| &criteria[index])
         };
         of(wide).all(|wide| of(strict).any(|strict| strict.implies(wide)))
     }

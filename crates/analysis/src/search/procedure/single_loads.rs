@@ -14,7 +14,7 @@ impl Search {
             return;
         }
         let loads = self.loads();
-        for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
+        for (edge, tier) in self.tiers.iter_mut().zip(&self.criteria) {
             let Some(estimate) = edge.estimate else { continue };
             let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
             // Trials without a steady state do not show that a load meets the objectives, so most of the counted
@@ -31,7 +31,7 @@ impl Search {
                 let own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
                 let settled = own.filter(|(trial, _)| trial.is_settled);
                 let shown = settled.map(|(trial, _)| shown_by(trial)).fold(0.0, f64::max);
-                if self.settings.whole { load.load } else { shown }
+                if self.plan.is_whole() { load.load } else { shown }
             });
             let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
             edge.low = edge.low.or_else(|| met.filter(|low| *low > 0.0).max_by(f64::total_cmp));

@@ -6,14 +6,14 @@ use super::*;
 
 /// A settled trial at a rate whose requests all meet the objective, or all miss it.
 fn settled(load: f64, requests: u64, meets: bool, rates: Option<Rates>) -> Trial {
-    let search = Search::new(settings("ttft_p90<1s"));
+    let search = Search::new(plan("ttft_p90<1s"));
     let asked = NextTrial { load, requests };
     Trial { rates, ..trial(&search, asked, if meets { -1.0 } else { 2.0 }, 1) }
 }
 
 fn edge_of(trials: &[Trial]) -> TierEdge {
     let trials: Vec<_> = trials.iter().map(|trial| (trial.clone(), None)).collect();
-    edge(&settings("ttft_p90<1s"), &[0], &trials)
+    edge(&plan("ttft_p90<1s"), &[0], &trials)
 }
 
 #[test]

@@ -95,11 +95,11 @@ fn requests_in_flight_are_judged_optimistically_and_a_closed_loops_first_burst_i
 
 #[test]
 fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
-    let settings = settings("ttft_p50<1s,tpot_p99<50ms");
+    let plan = plan("ttft_p50<1s,tpot_p99<50ms");
     let pass = PassPlan::open(1.0, Bound::requests(200));
     let at_once = |sent: f64| stream(sent, &[0.0; 4].map(|_| (sent + 20.0, EventKind::Text, None)));
     let trial = |bundled: u32| {
-        let mut fold = TrialFold::of(&pass, &settings.criteria).unwrap();
+        let mut fold = TrialFold::of(&pass, &plan.criteria).unwrap();
         for index in 0..200 {
             let sent = f64::from(index) * 1_000.0;
             let mut record = match index < bundled {
@@ -116,7 +116,7 @@ fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
     let many = trial(21);
     assert!(many.lacks_gaps && many.measured[1].counted == 0 && many.measured[0].counted > 0);
     assert_eq!(many.counted(), many.measured[0].counted);
-    let mut search = Search::new(settings.clone());
+    let mut search = Search::new(plan.clone());
     search.tell(many.clone());
     assert_eq!((search.outcome(), search.next()), (SearchEnding::NotMeasurable, None));
     assert_eq!(search.interval(0).0, None);
@@ -128,13 +128,13 @@ fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
 
 #[test]
 fn an_answer_that_may_be_the_limit_of_the_client_says_so() {
-    let mut search = Search::new(settings("ttft_p99<1s"));
+    let mut search = Search::new(plan("ttft_p99<1s"));
     while let Some(asked) = search.next() {
         let misses = if asked.load > 50.0 { 1.0 } else { 0.0 };
         let told = trial(&search, asked, misses, 0);
         search.tell(told);
     }
-    let answer = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search).remove(0);
+    let answer = SearchAnswer::of_search(CELL, &search).remove(0);
     let missed = answer.loads.iter().find(|load| load.claim == Claim::NotMet).expect("a load");
     for (dropped, is_limited) in [(0, false), (1, true)] {
         let pass = PassPlan::open(missed.load, Bound::requests(1));
@@ -153,8 +153,8 @@ fn an_answer_that_may_be_the_limit_of_the_client_says_so() {
 
 #[test]
 fn a_lower_bound_without_an_interval_has_the_words_or_more_after_the_load() {
-    let search = Search::new(settings("ttft_p99<1s"));
-    let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
+    let search = Search::new(plan("ttft_p99<1s"));
+    let answers = SearchAnswer::of_search(CELL, &search);
     let answer = SearchAnswer {
         estimate: Some(16.0),
         is_one_sided: true,

@@ -17,8 +17,8 @@ fn queued(requests: u32, each_ms: f64) -> Vec<RequestFigures> {
 #[test]
 fn a_trial_far_beyond_the_edge_is_cut_off_as_soon_as_enough_misses_are_certain() {
     let pass = PassPlan::open(1_000.0, Bound::requests(120));
-    let hopeless = settings("ttft_p99<50ms");
-    let watcher = Watcher::new(&hopeless.criteria, &hopeless.tiers, &pass);
+    let hopeless = plan("ttft_p99<50ms");
+    let watcher = watcher(&hopeless, &pass).expect("a load");
     let requests = queued(120, 13.0);
     let at = certain_at(&watcher, &requests).expect("far beyond");
     // 4 of 12 blocks are 40 of 120 requests. The fifth request is the first that misses, so the 40th miss is due at 43
@@ -64,11 +64,11 @@ fn a_load_is_far_beyond_the_edge_with_more_misses_than_12_independent_requests_h
 }
 
 /// Runs a search on a server that answers one request after the other, each in `each_ms` milliseconds.
-fn of_queue(settings: &Settings, each_ms: f64, seed: u64) -> (Search, Vec<(Trial, NextTrial)>) {
-    let (mut search, mut trials) = (Search::new(settings.clone()), Vec::new());
+fn of_queue(plan: &SearchPlan, each_ms: f64, seed: u64) -> (Search, Vec<(Trial, NextTrial)>) {
+    let (mut search, mut trials) = (Search::new(plan.clone()), Vec::new());
     while let Some(asked) = search.next() {
         let pass = PassPlan::open(asked.load, Bound::requests(asked.requests as u32));
-        let watcher = Watcher::new(&settings.criteria, &settings.tiers, &pass);
+        let watcher = watcher(plan, &pass).expect("a load");
         let mut rng = rng(seed, &["server", &search.trials().to_string()]);
         let (mut due, mut free) = (0.0_f64, 0.0_f64);
         let mut one = |index: u32| {
@@ -79,7 +79,7 @@ fn of_queue(settings: &Settings, each_ms: f64, seed: u64) -> (Search, Vec<(Trial
         };
         let requests: Vec<RequestFigures> = (0..asked.requests as u32).map(&mut one).collect();
         let at = certain_at(&watcher, &requests).unwrap_or(Nanos(u64::MAX));
-        let mut fold = TrialFold::of(&pass, &settings.criteria).unwrap();
+        let mut fold = TrialFold::of(&pass, &plan.criteria).unwrap();
         requests.iter().for_each(|one| fold.add(&one.as_of(at)));
         trials.push((fold.finish(), asked));
         search.tell(trials[trials.len() - 1].0.clone());
@@ -90,9 +90,8 @@ fn of_queue(settings: &Settings, each_ms: f64, seed: u64) -> (Search, Vec<(Trial
 #[test]
 fn a_search_that_starts_far_too_high_descends_with_few_requests_and_always_answers() {
     for seed in 0..20 {
-        let settings =
-            Settings { start: 1_600.0, max_requests: 3_000, ..settings("ttft_p90<500ms") };
-        let (search, trials) = of_queue(&settings, 50.0, seed);
+        let plan = SearchPlan { start: 1_600.0, max_requests: 3_000, ..plan("ttft_p90<500ms") };
+        let (search, trials) = of_queue(&plan, 50.0, seed);
         let far = trials.iter().filter(|(trial, _)| trial.load > 30.0);
         let at_first: u64 = far.map(|(trial, _)| trial.requests).sum();
         assert!(at_first <= 600, "{seed}: {at_first} requests far beyond the edge");
@@ -104,8 +103,8 @@ fn a_search_that_starts_far_too_high_descends_with_few_requests_and_always_answe
 
 #[test]
 fn a_trial_that_cannot_count_is_followed_by_a_longer_trial_or_another_load() {
-    let settings = Settings { max_requests: 6_000, ..settings("ttft_p90<5s") };
-    let (search, trials) = of_queue(&settings, 100.0, 3);
+    let plan = SearchPlan { max_requests: 6_000, ..plan("ttft_p90<5s") };
+    let (search, trials) = of_queue(&plan, 100.0, 3);
     for pair in trials.windows(2) {
         let [(first, asked), (_, next)] = pair else { continue };
         if first.counted() == 0 || !first.is_settled {

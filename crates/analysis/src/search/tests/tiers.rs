@@ -3,11 +3,11 @@
 use super::*;
 use inferometer_model::metrics::Gaps;
 
-fn tiers(texts: &[&str]) -> Settings {
-    Settings {
+fn tiers(texts: &[&str]) -> SearchPlan {
+    SearchPlan {
         criteria: of_slo(&texts.join(",")),
-        tiers: (0..texts.len()).map(|index| vec![index]).collect(),
-        ..settings(texts[0])
+        tiers: (0..texts.len()).map(|index| tier(texts[index], &[index])).collect(),
+        ..plan(texts[0])
     }
 }
 
@@ -26,7 +26,7 @@ fn a_trial_that_shows_nothing_about_an_undecided_tier_is_followed_by_a_longer_tr
                 .collect()
         };
         let [gold, bronze] = [judged(asked.requests / 2), judged(0)];
-        let measured = search.settings().criteria.iter().zip([&gold, &bronze]);
+        let measured = search.plan().criteria.iter().zip([&gold, &bronze]);
         let measured = measured.map(|(criterion, judged)| Measure::of(criterion, judged)).collect();
         let short = trial(&search, asked, 0.0, 0);
         search.tell(Trial { is_settled: false, measured, ..short });
@@ -132,10 +132,10 @@ fn objectives_on_times_between_tokens_are_not_missed_if_these_times_are_unknown(
 /// The answer of a search on a server on which every request misses the objective. In each trial, `alone` requests are
 /// alone on the server.
 fn never_met(text: &str, alone: u64) -> SearchAnswer {
-    let mut search = Search::new(settings(text));
+    let mut search = Search::new(plan(text));
     while let Some(asked) = search.next() {
         let late = vec![CriterionResult { value: 30e3, met: false }; asked.requests as usize];
-        let criteria = &search.settings().criteria;
+        let criteria = &search.plan().criteria;
         let measured = criteria.iter().map(|it| Measure::of(it, &late)).collect();
         // A search for a mean has two criteria: latency (index 0) and failures (index 1). All requests completed, so
         // the requests that were alone missed only the first one.
@@ -144,7 +144,7 @@ fn never_met(text: &str, alone: u64) -> SearchAnswer {
         let missed = trial(&search, asked, 2.0, 0);
         search.tell(Trial { measured, alone, latency_s: 0.001, ..missed });
     }
-    SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search).remove(0)
+    SearchAnswer::of_search(CELL, &search).remove(0)
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn no_load_meets_an_objective_that_enough_requests_miss_while_alone() {
 
 #[test]
 fn a_search_ends_if_all_requests_failed_even_those_that_were_alone() {
-    let mut search = Search::new(settings("ttft_p99<50ms"));
+    let mut search = Search::new(plan("ttft_p99<50ms"));
     while let Some(asked) = search.next() {
         let one = |index: u32| {
             let due_ms = f64::from(index) * 1e3;
@@ -192,9 +192,9 @@ fn a_closed_loop_whose_requests_all_fail_is_not_reported_as_bursts() {
         fold.finish()
     };
     assert_eq!([true, false].map(|completed| trial(completed).starts_together), [true, false]);
-    let mut search = Search::new(Settings { whole: true, ..settings("ttft_p99<50ms") });
+    let mut search = Search::new(SearchPlan { over: Over::Concurrency, ..plan("ttft_p99<50ms") });
     search.tell(trial(true));
-    let mut answer = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search).remove(0);
+    let mut answer = SearchAnswer::of_search(CELL, &search).remove(0);
     let has_bursts = |answer: &SearchAnswer| {
         let found = findings(std::slice::from_ref(answer), &[]);
         found.iter().any(|finding| finding.code == "search_in_bursts")
@@ -206,7 +206,7 @@ fn a_closed_loop_whose_requests_all_fail_is_not_reported_as_bursts() {
 
 #[test]
 fn a_search_does_not_end_as_missed_if_a_nearly_idle_load_meets_the_objectives() {
-    let nearly_idle = Settings { start: 0.02, lowest: 0.001, ..settings("e2e_p90<1s") };
+    let nearly_idle = SearchPlan { start: 0.02, lowest: 0.001, ..plan("e2e_p90<1s") };
     let mut search = Search::new(nearly_idle);
     for misses in [0.05, 0.12, 0.12] {
         let Some(asked) = search.next() else { break };

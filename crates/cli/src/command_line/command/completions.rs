@@ -6,12 +6,11 @@ use clap_complete::{Shell, generate};
 use inferometer_analysis::inspect::codes;
 use inferometer_engine::{Dtype, Weights};
 use inferometer_plan::TraceFormat;
-use inferometer_plan::spec::{takes_workload, workload_names};
+use inferometer_plan::spec::{PlanCommand, takes_workload, workload_names};
 use inferometer_servers::launch::preset;
 use inferometer_wire::dialect::dialects;
 use serde_json::Value;
 
-use crate::command_line::taken::plan_command;
 use crate::command_line::{Failure, print};
 use crate::scenario::{Scenario, scenarios};
 
@@ -123,7 +122,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
 
 /// Whether a command takes a workload.
 fn is_taken(command: &str, workload: &str) -> bool {
-    plan_command(command).is_none_or(|command| takes_workload(command, workload))
+    PlanCommand::named(command).is_none_or(|command| takes_workload(command, workload))
 }
 
 /// The kind of value that a shell completes, such as a file path. The placeholder in the help determines the kind.

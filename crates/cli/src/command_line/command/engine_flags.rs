@@ -194,7 +194,7 @@ impl EngineFlags {
     /// If the name of weights, a data type, an engine or a card is unknown.
     pub fn apply(&self, config: &mut EngineConfig) -> Result<(), PlanError> {
         if let Some(name) = &self.weights {
-            config.weights = Some(Weights::parse(name).ok_or_else(|| {
+            config.weights = Some(Weights::named(name).ok_or_else(|| {
                 let known = Weights::ALL.map(Weights::name).join(", ");
                 PlanError::new(format!("--weights: `{name}` is not known; there are {known}"))
             })?);

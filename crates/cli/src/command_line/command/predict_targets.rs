@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::spec::Spec;
-use inferometer_predict::{PredictError, planned, predict as predict_plan};
+use inferometer_predict::{planned, predict as predict_plan};
 use inferometer_report::{comparison, terminal};
 use inferometer_run::{
-    Events, Finished, FinishedGroup, Group, Host, PlanError, RunError, Strictness, variants,
+    Events, Finished, FinishedGroup, Group, Host, PlanError, Strictness, variants,
 };
 
 use super::engine_flags::EngineFlags;
@@ -56,7 +56,7 @@ pub fn predict_targets(
     let finished = group.run_with(&Events::none(), printing.strictness, &mut |request, _| {
         let name = request.context.origin.variant.as_deref().unwrap_or_default();
         let config = configs.get(name).expect("invariant: each member of the group is simulated");
-        let found = predict_plan(request.plan, request.context, config, None).map_err(of_run)?;
+        let found = predict_plan(request.plan, request.context, config, None)?;
         if !printing.quiet {
             tell(&format!("{name}: {}", found.time));
         }
@@ -75,7 +75,7 @@ fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
     let variants = simulated.iter().map(|one| one.variant.clone()).collect();
     let mut group = Group::resolve(variants, rounds, None, &Host::default(), &variable)?;
     let mut mistakes = Vec::new();
-    for (member, one) in group.members_mut().iter_mut().zip(simulated) {
+    for (member, one) in group.members.iter_mut().zip(simulated) {
         let salt = Some(member.context.salt.clone());
         let spec = Spec { salt, ..one.variant.spec.clone() };
         match planned(spec, one.flags.given(), None, &variable) {
@@ -84,15 +84,6 @@ fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
         }
     }
     if mistakes.is_empty() { Ok(group) } else { Err(PlanError::from(mistakes).into()) }
-}
-
-fn of_run(error: PredictError) -> RunError {
-    match error {
-        PredictError::Plan(error) => error.into(),
-        PredictError::Run(error) => error,
-        PredictError::Store(error) => error.into(),
-        other => RunError::Prompts(other.to_string()),
-    }
 }
 
 fn text(FinishedGroup { comparison, folder, plots, .. }: &FinishedGroup, json: bool) -> String {

@@ -72,8 +72,8 @@ impl From<Colours> for Theme {
 
 impl ReportArgs {
     fn plots(&self) -> PlotFiles {
-        let form = Form::ALL.into_iter().find(|form| form.name() == self.plots);
-        PlotFiles { form: form.unwrap_or_default(), theme: self.theme.into() }
+        let form = Form::named(&self.plots).unwrap_or_default();
+        PlotFiles { form, theme: self.theme.into() }
     }
 }
 

@@ -329,16 +329,16 @@ fn measure_group(
 ) -> Result<MeasuredRuns, Failure> {
     if arguments.dry_run {
         if !arguments.json {
-            let (servers, rounds) = (group.members().len(), group.rounds());
+            let (servers, rounds) = (group.members.len(), group.rounds);
             let runs = servers as u64 * u64::from(rounds);
             let estimate = group.estimate();
             print(&format!(
                 "# {runs} runs: {servers} servers, each in {rounds} rounds\n# {estimate}\n"
             ))?;
         }
-        group.members().iter().try_for_each(|member| {
+        group.members.iter().try_for_each(|member| {
             if !arguments.json {
-                print(&format!("# {}; rounds: {}\n", member.variant.name, group.rounds()))?;
+                print(&format!("# {}; rounds: {}\n", member.variant.name, group.rounds))?;
             }
             let plan = dry_run(&member.plan, form(arguments), Clock::Real)?;
             print(&origins.shown_with(plan))

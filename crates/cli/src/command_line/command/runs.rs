@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use inferometer_model::calendar::beginning;
-use inferometer_report::{Align, Table};
+use inferometer_report::{Table, left, right};
 use inferometer_store::{LoadsRow, RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
@@ -74,8 +74,6 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     if rows.is_empty() {
         let is_all = filter == RunFilter::default();
         tell(if is_all { "the store has no runs" } else { "no run matches" });
-    }
-    if rows.is_empty() {
         return Ok(());
     }
     print(&table(&rows).to_text(18, screen().columns, 1))
@@ -83,8 +81,6 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
 
 impl RunsArgs {
     fn filter(&self) -> RunFilter {
-        let state = |name: &String| RunState::ALL.into_iter().find(|state| state.name() == name);
-        let kind = |name: &String| RunKind::ALL.into_iter().find(|kind| kind.name() == name);
         RunFilter {
             model: self.model.clone(),
             engine: self.engine.clone(),
@@ -92,8 +88,8 @@ impl RunsArgs {
             tags: self.tag.clone(),
             since: self.since.clone(),
             until: self.until.clone(),
-            state: self.state.as_ref().and_then(state),
-            kind: self.kind.as_ref().and_then(kind),
+            state: self.state.as_deref().and_then(RunState::named),
+            kind: self.kind.as_deref().and_then(RunKind::named),
             words: Vec::new(),
             limit: self.limit,
         }
@@ -112,20 +108,7 @@ fn instant(text: &str) -> Result<String, String> {
 /// A table with one row for each run. The columns of TTFT and TPOT show the range of their medians over the passes of
 /// the run.
 fn table(rows: &[RunRow]) -> Table {
-    use Align::{Left, Right};
-    let mut table = Table::new([
-        ("Run", Left),
-        ("Result", Left),
-        ("Figures", Left),
-        ("Input x output", Left),
-        ("Load", Left),
-        ("Output tokens/s", Right),
-        ("TTFT p50 (ms)", Right),
-        ("TPOT p50 (ms)", Right),
-        ("Model, engine, card", Left),
-        ("Tags", Left),
-    ]);
-    for run in rows {
+    Table::of(rows.iter().map(|run| {
         let result = run.validity.as_deref().filter(|_| run.state == RunState::Complete);
         let speed = run.grid.and_then(|grid| grid.output_tokens_per_s);
         let of_passes = |figure: fn(&LoadsRow) -> Option<[f64; 2]>| {
@@ -133,20 +116,21 @@ fn table(rows: &[RunRow]) -> Table {
         };
         let missing = run.missing.as_ref().map(|missing| format!("  ({missing})"));
         let failures = run.failures().map(|failures| format!(", {failures}"));
-        table.push(vec![
-            run.id.to_string(),
-            result.unwrap_or(run.state.name()).to_owned() + &failures.unwrap_or_default(),
-            run.kind.name().to_owned(),
-            run.grid.map_or_else(|| "-".to_owned(), |grid| grid.to_string()),
-            run.loads.map_or_else(|| "-".to_owned(), |loads| loads.to_string()),
-            speed.map_or_else(|| "-".to_owned(), |most| format!("{most:.1}")),
-            of_passes(|loads| loads.ttft_p50_ms),
-            of_passes(|loads| loads.tpot_p50_ms),
-            what(run) + &missing.unwrap_or_default(),
-            run.tags.join(" "),
-        ]);
-    }
-    table
+        let result = result.unwrap_or(run.state.name()).to_owned();
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        [
+            left("Run", run.id.to_string()),
+            left("Result", result + &failures.unwrap_or_default()),
+            left("Figures", run.kind.name()),
+            left("Input x output", or_none(run.grid.map(|grid| grid.to_string()))),
+            left("Load", or_none(run.loads.map(|loads| loads.to_string()))),
+            right("Output tokens/s", or_none(speed.map(|most| format!("{most:.1}")))),
+            right("TTFT p50 (ms)", of_passes(|loads| loads.ttft_p50_ms)),
+            right("TPOT p50 (ms)", of_passes(|loads| loads.tpot_p50_ms)),
+            left("Model, engine, card", what(run) + &missing.unwrap_or_default()),
+            left("Tags", run.tags.join(" ")),
+        ]
+    }))
 }
 
 /// A range as text: minimum and maximum, or one number if both are equal after rounding.

@@ -66,7 +66,10 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         )));
     }
     if arguments.plan {
-        return print(&plan_toml(&plan?, run.environment.salt.as_deref()));
+        return print(&plan_toml(
+            &plan.map_err(Failure::run_failed)?,
+            run.environment.salt.as_deref(),
+        ));
     }
     let notes = store.notes(&run.row.id).map_err(Failure::run_failed)?;
     let out = plan.as_ref().ok().and_then(|plan| plan.spec.out.as_deref());

@@ -123,9 +123,7 @@ pub fn run_provenances(
             without_half: signed_errors_of(&of(halves), 1),
             left_out_table: column_errors(&of(left_out)),
             without_table: signed_errors(&of(left_out)),
-            without_weights: SignedErrors::new(),
-            other_version: SignedErrors::new(),
-            left_out_of_start: ColumnErrors::new(),
+            ..Provenance::default()
         }
     };
     kinds.into_iter().map(provenance).collect()

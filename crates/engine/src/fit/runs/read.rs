@@ -218,7 +218,7 @@ impl CsvRow {
         };
         if let Some(name) = &self.weights {
             let unknown = "unknown weights; use fp16, fp32, fp8, gptq, awq or squeezellm";
-            let weights = Weights::parse(name)
+            let weights = Weights::named(name)
                 .ok_or_else(|| EngineError::invalid("weights", name, unknown))?;
             config.weights = Some(weights);
         }

@@ -3,7 +3,7 @@
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
-use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass, PassFold, PassSummary};
+use inferometer_analysis::{Cell, ImportedPass, PassFold, PassSummary};
 use inferometer_model::load::Level;
 use inferometer_model::{Bound, ClosedPlan, OutcomeCounts, PassPlan, TokensFrom, calendar};
 
@@ -58,12 +58,8 @@ fn cell(block: &LoggedBlock) -> Cell {
         output_length: block.output_tokens.round() as u32,
         requests_per_s: Some(block.requests_per_s),
         output_tokens_per_s: Some(block.output_tokens_per_s),
-        latency_per_token_ms: None,
-        latency_per_output_token_ms: None,
-        figures: Figures::default(),
-        over_repeats: None,
         passes: vec![pass(block)],
-        prediction: CellPrediction::default(),
+        ..Cell::default()
     }
 }
 

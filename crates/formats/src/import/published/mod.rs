@@ -42,15 +42,13 @@ fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));
     let target = Target {
-        servers: Vec::new(),
         url: "unknown".to_owned(),
         dialect: "unknown".to_owned(),
         engine,
         engine_version: place.engine_version.clone(),
         model: place.model.clone().unwrap_or_else(|| "unknown".to_owned()),
-        simulated: false,
-        profile: None,
         facts: Facts { card: place.card.clone(), ..Facts::default() },
+        ..Target::default()
     };
     (target, prose.map(|(_, line)| line))
 }

@@ -4,7 +4,7 @@
 
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
-use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass, PassFold};
+use inferometer_analysis::{Cell, ImportedPass, PassFold};
 use inferometer_model::load::Level;
 use inferometer_model::{Bound, OpenPlan, OutcomeCounts, OverLimit, PassPlan};
 
@@ -209,16 +209,12 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, ScriptError
     (pass.requests_per_s, pass.output_tokens_per_s) = (figure(1), figure(5));
     let in_ms = |at: usize| figure(at).map(|seconds| seconds * 1e3);
     let cell = Cell {
-        input_length: 0,
-        output_length: 0,
         requests_per_s: pass.requests_per_s,
         output_tokens_per_s: pass.output_tokens_per_s,
         latency_per_token_ms: in_ms(3),
         latency_per_output_token_ms: in_ms(4),
-        figures: Figures::default(),
-        over_repeats: None,
         passes: vec![pass],
-        prediction: CellPrediction::default(),
+        ..Cell::default()
     };
     let place = place_of(page.text, |line| line == lines[at]).unwrap_or_default();
     let (target, engine_line) = target(page, &place);

@@ -1,7 +1,7 @@
 //! Imports a published table as a run. Figures are copied, never computed.
 
+use inferometer_analysis::Cell;
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
-use inferometer_analysis::{Cell, CellPrediction, Figures};
 
 use super::{Page, target};
 use crate::import::finding;
@@ -34,9 +34,6 @@ fn cell(row: &PublishedRow) -> Cell {
         output_tokens_per_s: tokens,
         latency_per_token_ms: per_token,
         latency_per_output_token_ms: per_output_token,
-        figures: Figures::default(),
-        over_repeats: None,
-        passes: Vec::new(),
-        prediction: CellPrediction::default(),
+        ..Cell::default()
     }
 }

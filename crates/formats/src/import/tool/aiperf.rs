@@ -11,7 +11,7 @@ use super::document::{Document, distribution, target};
 use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(super) use records::{FORMAT as RECORDS, is as is_record, runs as records};
 
@@ -21,12 +21,7 @@ pub(super) fn is(document: &Value) -> bool {
     document.get("aiperf_version").is_some() && document.get("request_count").is_some()
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    documents.iter().map(|value| run(source, value)).collect()
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("request_count.avg")?;
     let errors = document.list("error_summary").unwrap_or(&[]);
     let failures = failures(errors);
@@ -36,7 +31,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let rate = total("request_throughput");
     // Throughputs are over the phase; `benchmark_duration` ends with the last valid answer.
     let of_rate = rate.filter(|rate| *rate > 0.0).map(|rate| complete as f64 / rate);
-    let phase = phase(&document, planned, of_rate);
+    let phase = phase(document, planned, of_rate);
     let mut findings = common();
     findings.extend(phase.filter(|phase| is_warm_up(phase)).map(|_| {
         Finding::of(
@@ -48,10 +43,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let (plan, unknown) = plan(phase, planned);
     findings.extend(unknown);
     let mut pass = Pass {
-        plan,
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: of_rate.or_else(|| total("benchmark_duration")),
@@ -60,11 +51,11 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         total_tokens_per_s: total("total_token_throughput"),
         input_tokens: total("total_isl").map(|tokens| tokens as u64),
         output_tokens: total("total_osl").map_or(0, |tokens| tokens as u64),
-        asked: asked(&document),
+        asked: asked(document),
         failures,
-        latencies: Vec::new(),
+        ..Pass::of(plan, document.stated(&[]))
     };
-    pass.latencies = latencies(&document, &pass, &mut findings)?;
+    pass.latencies = latencies(document, &pass, &mut findings)?;
     findings.extend(counts(total("total_osl"), total("total_usage_completion_tokens")));
     let models = document.list("input_config.models.items").unwrap_or(&[]);
     let model = models.first().and_then(|model| model.get("name")).and_then(Value::as_str);
@@ -76,7 +67,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     };
     let target = target(model.unwrap_or("unknown"), urls.first().and_then(Value::as_str), dialect);
     let measured_at = document.words("start_time").map(str::to_owned);
-    import(source, FORMAT, measured_at, target, vec![pass], findings)
+    import(document.source, FORMAT, measured_at, target, vec![pass], findings)
 }
 
 /// Returns the failures by their kinds.

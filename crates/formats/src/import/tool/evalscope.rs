@@ -1,13 +1,13 @@
 //! Imports `benchmark_summary.json` of `evalscope perf`, which states means.
 
 use inferometer_model::metrics::{e2e, icl, tpot, ttft};
-use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
+use inferometer_model::{Finding, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "EvalScope";
 
@@ -16,12 +16,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("Test Duration (s)") && has("Success Requests") && has("Req Throughput (req/s)")
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("Success Requests")?;
     let planned = complete + document.count("Failed Requests").unwrap_or(0);
     let total =
@@ -33,10 +28,6 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         distribution(complete, |statistic| mean.filter(|_| statistic == Statistic::Mean))
     };
     let pass = Pass {
-        plan: load(planned, rate, concurrency, unknown_arrivals(1.0)),
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("Test Duration (s)")?),
@@ -45,14 +36,13 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         total_tokens_per_s: document.number("Total Throughput (tok/s)"),
         input_tokens: total("Avg Input Tokens"),
         output_tokens: total("Avg Output Tokens").unwrap_or(0),
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: vec![
             (&ttft::FROM_SENT, mean("Avg TTFT (ms)", 1.0)),
             (&tpot::DEFINITION, mean("Avg TPOT (ms)", 1.0)),
             (&icl::DEFINITION, mean("Avg ITL (ms)", 1.0)),
             (&e2e::FROM_SENT, mean("Avg Latency (s)", 1e3)),
         ],
+        ..Pass::of(load(planned, rate, concurrency, unknown_arrivals(1.0)), document.stated(&[]))
     };
     let findings = vec![
         definitions(
@@ -62,5 +52,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ),
         Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the summary does not name the model"),
     ];
-    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
+    import(document.source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

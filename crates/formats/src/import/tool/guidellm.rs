@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 
 use inferometer_model::metrics::{icl, itl};
-use inferometer_model::{Finding, OutcomeCounts, code};
+use inferometer_model::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use super::request::ToolRequest;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "GuideLLM";
 
@@ -19,12 +19,7 @@ pub(super) fn is(document: &Value) -> bool {
         && document.pointer("/metadata/guidellm_version").is_some()
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    documents.iter().map(|value| run(source, value)).collect()
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let benchmarks = document.list("benchmarks").unwrap_or(&[]);
     let mut passes = Vec::new();
     let mut findings = vec![
@@ -42,7 +37,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     ];
     for benchmark in benchmarks {
         let part = document.part(benchmark);
-        let pass = pass(&part, &document)?;
+        let pass = pass(&part, document)?;
         findings.extend(sampled(&pass));
         let cut = part.count("metrics.request_totals.incomplete").filter(|cut| *cut > 0);
         findings.extend(cut.map(|cut| {
@@ -71,7 +66,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
         )
     });
-    import(source, FORMAT, measured_at, target, passes, findings)
+    import(document.source, FORMAT, measured_at, target, passes, findings)
 }
 
 /// Returns the finding that the listed requests are not those that the file counts.
@@ -115,23 +110,21 @@ fn pass(document: &Document<'_>, file: &Document<'_>) -> Result<Pass, ImportErro
     };
     // The tool counts over its window, so the rates do not follow from counts and duration.
     let per_second = |metric: &str| document.number(&format!("metrics.{metric}.successful.mean"));
+    let plan = load(planned, rate, concurrency, unknown_arrivals(burstiness));
+    let stated = document.stated(&["requests", "pdf", "config", "scheduler_state"]);
     Ok(Pass {
-        plan: load(planned, rate, concurrency, unknown_arrivals(burstiness)),
-        stated: document.stated(&["requests", "pdf", "config", "scheduler_state"]),
         requests,
-        has_instants: true,
         planned,
         complete,
         duration_s: document.number("duration"),
         requests_per_s: per_second("requests_per_second"),
         output_tokens_per_s: per_second("output_tokens_per_second"),
-        total_tokens_per_s: None,
         input_tokens: total("prompt_token_count"),
         output_tokens: total("output_token_count").unwrap_or(0),
         asked: asked(file),
-        failures: OutcomeCounts::default(),
         // The file has only two arrivals for each request, which do not give the gaps between its tokens.
         latencies: vec![(&itl::DEFINITION, None), (&icl::DEFINITION, None)],
+        ..Pass::of(plan, stated)
     })
 }
 
@@ -181,11 +174,10 @@ fn timed(request: &Document<'_>) -> Option<ToolRequest> {
         gaps_s: if last > first { vec![last - first] } else { Vec::new() },
         end_s: end.map(|end| end - start_s),
         is_whole: arrivals.is_none(),
-        queued_s: 0.0,
         tokens: (last > first).then(|| vec![1, rest]),
         input: count("input_metrics.total_tokens"),
         output,
         asked_output: output.unwrap_or(0),
-        error: None,
+        ..ToolRequest::default()
     })
 }

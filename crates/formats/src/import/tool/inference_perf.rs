@@ -2,13 +2,13 @@
 //! stage of the load.
 
 use inferometer_model::metrics::ttft;
-use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
+use inferometer_model::{Finding, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "inference-perf";
 
@@ -17,12 +17,7 @@ pub(super) fn is(document: &Value) -> bool {
         && document.pointer("/successes/count").is_some()
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("successes.count")?;
     let planned = complete + document.count("failures.count").unwrap_or(0);
     let total = |of: &str| {
@@ -42,23 +37,17 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     };
     let output_tokens = total("output_len").unwrap_or(0);
     let pass = Pass {
-        plan: load(planned, rate, None, unknown_arrivals(1.0)),
-        stated: document.stated(&[]),
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("benchmark_time_seconds")?),
         requests_per_s: per_s("requests"),
         output_tokens_per_s: per_s("output_tokens"),
-        total_tokens_per_s: None,
         input_tokens: document
             .count("successes.prompt_tokens.total")
             .or_else(|| total("prompt_len")),
         output_tokens,
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: vec![(&ttft::FROM_SENT, distribution(complete, of))],
+        ..Pass::of(load(planned, rate, None, unknown_arrivals(1.0)), document.stated(&[]))
     };
     let mut findings = vec![
         definitions(
@@ -77,5 +66,5 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let message = "the report of all stages does not state the load; those of single stages do";
         Finding::of(code::IMPORTED_LOAD_UNKNOWN, message)
     }));
-    import(source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
+    import(document.source, FORMAT, None, target("unknown", None, "unknown"), vec![pass], findings)
 }

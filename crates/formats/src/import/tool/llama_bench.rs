@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::table_import::TableForm;
-use inferometer_analysis::{Cell, CellPrediction, Figures, ImportedPass};
+use inferometer_analysis::{Cell, ImportedPass};
 use inferometer_model::{Bound, Finding, OutcomeCounts, PassPlan, Target, code};
 use serde_json::Value;
 
@@ -87,14 +87,8 @@ fn run(
         Cell {
             input_length: test.prompt,
             output_length: test.output,
-            requests_per_s: None,
-            output_tokens_per_s: None,
-            latency_per_token_ms: None,
-            latency_per_output_token_ms: None,
-            figures: Figures::default(),
-            over_repeats: None,
             passes: vec![pass],
-            prediction: CellPrediction::default(),
+            ..Cell::default()
         }
     };
     let cells = tests.iter().map(cell).collect();

@@ -16,6 +16,7 @@ mod vllm;
 
 use serde_json::Value;
 
+use self::document::Document;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 
@@ -31,20 +32,39 @@ struct Format {
     name: &'static str,
     /// Recognises the format by one JSON document: the whole file, or one of its lines.
     is: fn(&Value) -> bool,
-    runs: fn(&Source, &[Value]) -> Result<Vec<Import>, ImportError>,
+    reader: Reader,
+}
+
+/// How the documents of a file become runs.
+enum Reader {
+    /// Each document is a run, and states itself which.
+    Each(fn(&Document<'_>) -> Result<Import, ImportError>),
+    /// Each document is a run, told apart by its number in the file, from 1, if there are several.
+    Numbered(fn(&Document<'_>) -> Result<Import, ImportError>),
+    /// All documents together are one run or more.
+    All(fn(&Source, &[Value]) -> Result<Vec<Import>, ImportError>),
 }
 
 /// All formats, the most specific first.
 static FORMATS: [Format; 9] = [
-    Format { name: ours::FORMAT, is: ours::is, runs: ours::runs },
-    Format { name: vllm::FORMAT, is: vllm::is, runs: vllm::runs },
-    Format { name: sglang::FORMAT, is: sglang::is, runs: sglang::runs },
-    Format { name: guidellm::FORMAT, is: guidellm::is, runs: guidellm::runs },
-    Format { name: aiperf::FORMAT, is: aiperf::is, runs: aiperf::runs },
-    Format { name: aiperf::RECORDS, is: aiperf::is_record, runs: aiperf::records },
-    Format { name: inference_perf::FORMAT, is: inference_perf::is, runs: inference_perf::runs },
-    Format { name: evalscope::FORMAT, is: evalscope::is, runs: evalscope::runs },
-    Format { name: llama_bench::FORMAT, is: llama_bench::is, runs: llama_bench::runs },
+    Format { name: ours::FORMAT, is: ours::is, reader: Reader::Each(ours::run) },
+    // `--append-result` writes a line for each run.
+    Format { name: vllm::FORMAT, is: vllm::is, reader: Reader::Numbered(vllm::run) },
+    Format { name: sglang::FORMAT, is: sglang::is, reader: Reader::Numbered(sglang::run) },
+    Format { name: guidellm::FORMAT, is: guidellm::is, reader: Reader::Each(guidellm::run) },
+    Format { name: aiperf::FORMAT, is: aiperf::is, reader: Reader::Each(aiperf::run) },
+    Format { name: aiperf::RECORDS, is: aiperf::is_record, reader: Reader::All(aiperf::records) },
+    Format {
+        name: inference_perf::FORMAT,
+        is: inference_perf::is,
+        reader: Reader::Numbered(inference_perf::run),
+    },
+    Format { name: evalscope::FORMAT, is: evalscope::is, reader: Reader::Numbered(evalscope::run) },
+    Format {
+        name: llama_bench::FORMAT,
+        is: llama_bench::is,
+        reader: Reader::All(llama_bench::runs),
+    },
 ];
 
 /// The names of all formats, for messages.
@@ -66,22 +86,25 @@ pub(crate) fn runs(
             what: format!("result {} does not have the format of the first result", at + 1),
         }));
     }
-    Some((format.runs)(source, documents))
+    Some(format.read(source, documents))
 }
 
-/// Returns a run for each document of a file. If there are several documents, each run gets its number, from 1.
-fn each(
-    documents: &[Value],
-    run: impl Fn(&Value) -> Result<Import, ImportError>,
-) -> Result<Vec<Import>, ImportError> {
-    let numbered = |(number, document): (usize, &Value)| {
-        let mut import = run(document)?;
-        if let Some(imported) = import.summary.imported.as_mut().filter(|_| documents.len() > 1) {
-            imported.section = vec![format!("result {number}")];
-        }
-        Ok(import)
-    };
-    (1..).zip(documents).map(numbered).collect()
+impl Format {
+    fn read(&self, source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
+        let (run, numbered) = match self.reader {
+            Reader::Each(run) => (run, false),
+            Reader::Numbered(run) => (run, documents.len() > 1),
+            Reader::All(runs) => return runs(source, documents),
+        };
+        let import = |(number, value): (usize, &Value)| {
+            let mut import = run(&Document { source, format: self.name, value })?;
+            if let Some(imported) = import.summary.imported.as_mut().filter(|_| numbered) {
+                imported.section = vec![format!("result {number}")];
+            }
+            Ok(import)
+        };
+        (1..).zip(documents).map(import).collect()
+    }
 }
 
 /// Returns the run of a Markdown table of llama-bench.

@@ -50,6 +50,29 @@ pub(super) struct Pass {
     pub latencies: Vec<(&'static Definition, Option<Distribution>)>,
 }
 
+impl Pass {
+    /// A pass of which only the load and the statements of its file are known.
+    pub fn of(plan: PassPlan, stated: ImportedPass) -> Self {
+        Self {
+            plan,
+            stated,
+            requests: Vec::new(),
+            has_instants: true,
+            planned: 0,
+            complete: 0,
+            duration_s: None,
+            requests_per_s: None,
+            output_tokens_per_s: None,
+            total_tokens_per_s: None,
+            input_tokens: None,
+            output_tokens: 0,
+            asked: [None, None],
+            failures: OutcomeCounts::default(),
+            latencies: Vec::new(),
+        }
+    }
+}
+
 /// Returns arrivals of an unknown random generator, and `false`: their gaps are not scaled to the exact rate.
 pub(super) fn unknown_arrivals(burstiness: f64) -> (Arrivals, bool) {
     (Arrivals::of_burstiness(burstiness), false)

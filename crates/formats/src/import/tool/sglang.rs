@@ -11,7 +11,7 @@ use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use crate::failure;
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 
 pub(crate) const FORMAT: &str = "SGLang bench_serving";
 
@@ -20,12 +20,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("request_throughput") && has("input_throughput") && has("mean_e2e_latency_ms")
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
     // The file has no field for the number of sent requests, but its lists have one element for each of them.
@@ -37,7 +32,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         }
     }
     let mut stated = document.stated(&[]);
-    stated.agreeing = agreeing(&document);
+    stated.agreeing = agreeing(document);
     // The tool prints this limit as a whole number, or these words.
     let limit = document.count("max_concurrency");
     let limit = limit.map_or("not set".to_owned(), |limit| limit.to_string());
@@ -47,22 +42,19 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());
     let asked = ["random_input_len", "random_output_len"].map(|path| asked(path).filter(|_| exact));
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
+    let rate = document.number("request_rate");
     let pass = Pass {
-        plan: load(planned, document.number("request_rate"), concurrency, unknown_arrivals(1.0)),
-        stated,
-        requests: Vec::new(),
-        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("duration")?),
         requests_per_s: document.number("request_throughput"),
         output_tokens_per_s: document.number("output_throughput"),
-        total_tokens_per_s: None,
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens: document.need_count("total_output_tokens")?,
         asked,
         failures,
-        latencies: vec![(&ttft::FROM_SENT, ttfts(&document))],
+        latencies: vec![(&ttft::FROM_SENT, ttfts(document))],
+        ..Pass::of(load(planned, rate, concurrency, unknown_arrivals(1.0)), stated)
     };
     let backend = document.words("backend").unwrap_or("unknown");
     let mut target = target("unknown", None, backend);
@@ -80,7 +72,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         findings
             .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
-    findings.extend(counts(&document, pass.output_tokens));
+    findings.extend(counts(document, pass.output_tokens));
     if document.list("ttfts").is_some() {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
@@ -88,7 +80,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
                 imported: only TTFT is taken from the lists",
         ));
     }
-    import(source, FORMAT, None, target, vec![pass], findings)
+    import(document.source, FORMAT, None, target, vec![pass], findings)
 }
 
 /// The TTFT of the completed requests, or its statistics if the file does not list them.

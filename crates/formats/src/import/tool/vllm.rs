@@ -8,14 +8,14 @@ use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, icl, itl, tpot, ttft};
 use inferometer_model::stats::{self, Distribution};
 use inferometer_model::{
-    Bound, Definition, Finding, OpenPlan, OutcomeCounts, OverLimit, PassPlan, Statistic, code,
+    Bound, Definition, Finding, OpenPlan, OverLimit, PassPlan, Statistic, code,
 };
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals, unknown_load};
 use crate::import::error::ImportError;
-use crate::import::source::{Import, Source};
+use crate::import::source::Import;
 use crate::simulation;
 use requests::{STARTS, requests};
 
@@ -26,14 +26,8 @@ pub(super) fn is(document: &Value) -> bool {
     has("request_throughput") && has("total_token_throughput") && has("model_id")
 }
 
-pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    // `--append-result` writes a line for each run.
-    super::each(documents, |document| run(source, document))
-}
-
-fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
-    let document = Document { source, format: FORMAT, value };
-    let requests = requests(&document)?;
+pub(super) fn run(document: &Document<'_>) -> Result<Import, ImportError> {
+    let requests = requests(document)?;
     let complete = document.need_count("completed")?;
     // The number of prompts is the requested one: a data set may have fewer.
     let failed = document.count("failed").or(document.count("failed_requests"));
@@ -43,18 +37,16 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     };
     let has_requests = !requests.is_empty();
     let has_instants = document.list(STARTS).is_some();
-    let arrivals = arrivals(&document, has_requests && !has_instants);
+    let arrivals = arrivals(document, has_requests && !has_instants);
     let mut stated = document.stated(&[]);
-    stated.agreeing = agreeing(&document);
-    state_lists(&document, &mut stated);
+    stated.agreeing = agreeing(document);
+    state_lists(document, &mut stated);
     // Embeddings have no output.
     let output_tokens = match document.get("total_input_sequences") {
         Some(_) => 0,
         None => document.need_count("total_output_tokens")?,
     };
     let mut pass = Pass {
-        plan: plan(&document, planned, arrivals),
-        stated,
         requests,
         has_instants,
         planned,
@@ -65,12 +57,11 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         total_tokens_per_s: document.number("total_token_throughput"),
         input_tokens: Some(document.need_count("total_input_tokens")?),
         output_tokens,
-        asked: [None, None],
-        failures: OutcomeCounts::default(),
         latencies: match has_requests {
             true => Vec::new(),
-            false => latencies(&document, complete, output_tokens),
+            false => latencies(document, complete, output_tokens),
         },
+        ..Pass::of(plan(document, planned, arrivals), stated)
     };
     let model = document.words("model_id").unwrap_or("unknown");
     let dialect = document.words("backend").or(document.words("endpoint_type"));
@@ -80,8 +71,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     simulation::read(document.words("label"), &mut target);
     let measured_at = document.words("date").map(str::to_owned);
-    let mut findings = findings(&document, has_requests, has_instants);
-    findings.extend(other_load(&document, &mut pass));
+    let mut findings = findings(document, has_requests, has_instants);
+    findings.extend(other_load(document, &mut pass));
     if pass.plan.rate().is_some() && !has_instants && matches!(arrivals.0, Arrivals::Vllm { .. }) {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
@@ -90,7 +81,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         ));
     }
     findings.extend(listed(&pass));
-    import(source, FORMAT, measured_at, target, vec![pass], findings)
+    import(document.source, FORMAT, measured_at, target, vec![pass], findings)
 }
 
 /// Returns the finding that the lists do not have the stated number of completed requests.
@@ -342,7 +333,7 @@ mod tests {
     #[test]
     fn arrivals_are_known_for_the_python_version_and_scaled_from_18_july_2025_on() {
         let vllm = Arrivals::of_vllm(1.0);
-        let source = Source::new("f", b"");
+        let source = crate::import::source::Source::new("f", b"");
         let of = |value: Value, is_old| {
             arrivals(&Document { source: &source, format: FORMAT, value: &value }, is_old)
         };

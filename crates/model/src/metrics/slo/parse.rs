@@ -157,8 +157,7 @@ pub fn quantity(text: &str, name: &str) -> Result<(JudgedMetric, Option<Statisti
         };
     }
     let (head, tail) = name.rsplit_once('_').unwrap_or((name, ""));
-    let statistic = Statistic::ALL.into_iter().find(|statistic| statistic.name() == tail);
-    match (metric_of(head), statistic) {
+    match (metric_of(head), Statistic::named(tail)) {
         (Some(metric), Some(statistic)) if metric.is_distribution() => {
             Ok((metric, Some(statistic)))
         }

@@ -258,7 +258,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     let mut metrics = Vec::new();
     let asked = reader.text("--percentile-metrics").unwrap_or("ttft,tpot,itl");
     for name in asked.split(',').map(str::trim) {
-        match ServingMetric::ALL.into_iter().find(|metric| metric.name() == name) {
+        match ServingMetric::named(name) {
             Some(metric) => metrics.push(metric),
             None => {
                 let known = ServingMetric::ALL.map(ServingMetric::name).join(", ");

@@ -1,6 +1,7 @@
 //! Imports the requests in AIPerf's `profile_export.jsonl`.
 
-use inferometer_model::{Finding, OutcomeCounts, calendar, code};
+use inferometer_analysis::ImportedPass;
+use inferometer_model::{Finding, calendar, code};
 use serde_json::Value;
 
 use super::{common, failure_text, in_ms};
@@ -78,21 +79,16 @@ fn pass(source: &Source, requests: Vec<ToolRequest>) -> Pass {
     let asked = complete().next().map(|request| request.asked_output);
     let same = complete().all(|request| Some(request.asked_output) == asked);
     Pass {
-        plan: unknown_load(source, planned),
-        stated: inferometer_analysis::imported::ImportedPass::default(),
-        has_instants: true,
         planned: u64::from(planned),
         complete: count,
         duration_s,
         requests_per_s: per_second(count),
         output_tokens_per_s: per_second(output),
-        total_tokens_per_s: None,
         input_tokens: input,
         output_tokens: output,
         asked: [None, asked.filter(|_| same)],
-        failures: OutcomeCounts::default(),
-        latencies: Vec::new(),
         requests,
+        ..Pass::of(unknown_load(source, planned), ImportedPass::default())
     }
 }
 
@@ -132,10 +128,9 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
         end_s: Some(if first_s.is_some() { end_s } else { latency_s? }),
         is_whole: first_s.is_none(),
         queued_s,
-        tokens: None,
         input: count("input_sequence_length"),
         output,
         asked_output: asked.or(output).unwrap_or(0),
-        error: None,
+        ..ToolRequest::default()
     })
 }

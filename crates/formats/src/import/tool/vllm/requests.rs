@@ -55,14 +55,12 @@ pub(super) fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, Impo
                 .iter()
                 .map(|gap| gap.as_f64().ok_or_else(|| wrong("itls")))
                 .collect::<Result<_, _>>()?,
-            end_s: None,
-            is_whole: false,
             queued_s: queued.get(at).and_then(Value::as_f64).unwrap_or(0.0),
-            tokens: None,
             input: count(&inputs[at]),
             output: Some(output),
             asked_output: output,
             error: error.map(str::to_owned),
+            ..ToolRequest::default()
         })
     });
     requests.collect()
