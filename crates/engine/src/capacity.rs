@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_mixture_of_experts_needs_memory_for_all_experts() {
         let with = |cards| {
-            let mut config = EngineConfig::of_model("mixtral-8x7b").unwrap();
+            let mut config = EngineConfig::of("mixtral-8x7b", Some("a100-40g-vllm-0.2.7")).unwrap();
             config.tensor_parallel_size = Some(cards);
             kv_blocks(&config.resolve().unwrap())
         };

@@ -126,7 +126,7 @@ fn a_windowed_model_is_uncalibrated_unless_its_profile_was_fitted_to_such_a_mode
     gemma.profile.provenance.push(own);
     assert_eq!(why(&gemma), None);
     // Engines of 2023 are simulated without windows.
-    let old = EngineConfig::of_model("mistral-7b").expect("a known model");
+    let old = EngineConfig::of("mistral-7b", Some("a100-40g-vllm-0.2.7")).expect("a known model");
     let beyond = CellPlan { input_length: 4000, output_length: 200 };
     let old = old.resolve().expect("resolved");
     let told = confidence(&old, beyond, 8, &MeasuredOn::default()).uncalibrated;

@@ -194,7 +194,7 @@ fn every_command_refuses_weights_that_are_larger_than_the_memory_of_a_card() {
         let told = told(&output);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
         for words in [
-            "the weights alone need 141.1 GB, but only 38.1 GB",
+            "the weights alone need 141.1 GB, but only 77.0 GB",
             "--tensor-parallel-size",
             "--weights",
         ] {

@@ -266,7 +266,7 @@ fn an_unmeasured_engine_or_card_is_a_finding_that_names_the_profile_in_use() {
             &["--card", "l4", "--max-model-len", "8192"],
             &["on l4", "vllm-0.23-h100-sxm", "latest known version"],
         ),
-        (&["--engine", "vllm-9.9"], &["vllm 9.9 on a100-pcie-40gb", "vllm-0.23-h100-sxm"]),
+        (&["--engine", "vllm-9.9"], &["vllm 9.9 on h100-sxm", "vllm-0.23-h100-sxm"]),
         (&["--engine", "vllm-9.9", "--card", "h100-sxm"], &["vllm 9.9", "vllm-0.23-h100-sxm"]),
         (&["--profile", "a100-40g-vllm-0.32"], &["a100-40g-vllm-0.32"]),
     ] {

@@ -10,6 +10,32 @@ fn every_model_has_a_default_profile_that_can_run_it() {
     }
 }
 
+/// The models of the published records, which keep the profiles of their records.
+const OF_RECORDS: [&str; 5] =
+    ["chatglm3-6b", "qwen-14b", "baichuan2-13b-gptq", "mistral-7b-openorca-awq", "sus-chat-34b"];
+
+#[test]
+fn a_model_is_predicted_with_the_newest_profile_that_has_measured_rows_of_it() {
+    let version = |profile: &Profile| -> Vec<u32> {
+        profile.engine_version.split('.').filter_map(|part| part.parse().ok()).collect()
+    };
+    let newest = |of: &dyn Fn(&&Profile) -> bool| {
+        let all = profiles().iter().filter(|profile| profile.engine == "vllm").filter(of);
+        all.max_by_key(|profile| version(profile)).map(|profile| &profile.name)
+    };
+    let rows_of = |profile: &&Profile, model: &str| {
+        profile.provenance.iter().any(|measured| measured.table == model)
+    };
+    let mut known = 0;
+    for model in models().iter().filter(|model| !OF_RECORDS.contains(&model.name.as_str())) {
+        let own = newest(&|profile| rows_of(profile, &model.name));
+        known += usize::from(own.is_some());
+        let fitted = newest(&|profile| !profile.provenance.is_empty());
+        assert_eq!(Some(&model.default_profile), own.or(fitted), "{}", model.name);
+    }
+    assert_eq!(known, 4);
+}
+
 #[test]
 fn a_profile_is_unchanged_after_serialization() {
     for profile in profiles() {

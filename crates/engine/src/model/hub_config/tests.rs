@@ -92,6 +92,7 @@ fn the_different_key_names_of_chatglm_are_understood() {
     let mut spec = parse(text, "chatglm3-6b").unwrap();
     let known = crate::model::model("chatglm3-6b").unwrap();
     spec.hub_id.clone_from(&known.hub_id);
+    spec.default_profile.clone_from(&known.default_profile);
     assert_eq!(spec, known);
 }
 
