@@ -238,5 +238,16 @@ pub fn card(name: &str) -> Result<Option<Card>, EngineError> {
     Ok(cards().iter().find(|card| card.name == name).cloned())
 }
 
+/// The built-in card that a user means by a name in any case, also without form factor and memory: `H100` is `h100-sxm`.
+/// If several cards have the name, an SXM card with the most memory is meant. `None` if there is none.
+pub fn card_meant(name: &str) -> Option<&'static Card> {
+    let lower = name.to_lowercase();
+    let family = format!("{lower}-");
+    let exact = cards().iter().find(|card| card.name == lower);
+    let of_family = cards().iter().filter(|card| card.name.starts_with(&family));
+    let usual = |card: &&Card| (card.name.contains("sxm"), card.memory_bytes);
+    exact.or_else(|| of_family.max_by_key(usual))
+}
+
 #[cfg(test)]
 mod tests;

@@ -41,9 +41,16 @@ pub use command::engine_flags::{EngineFlags, config as engine_config};
 use clap::error::ContextKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
+/// The commands to begin with, at the end of the help.
+const BEGIN_WITH: &str = "Begin with:
+  inferometer run --target http://localhost:8000        measure a server
+  inferometer predict --model qwen3-14b                 predict one that you do not have
+  inferometer search --target http://localhost:8000 --slo 'ttft_p99<500ms'
+                                                        find the highest load that meets objectives";
+
 /// Measures how fast LLM serving engines are, and states the error of its own numbers.
 #[derive(Parser)]
-#[command(name = "inferometer", version, about, max_term_width = 100)]
+#[command(name = "inferometer", version, about, max_term_width = 100, after_help = BEGIN_WITH)]
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,

@@ -12,6 +12,23 @@ fn a_card_is_unchanged_after_serialization_and_is_found_by_its_name() {
     assert_eq!(card("abacus").unwrap(), None);
 }
 
+#[test]
+fn a_card_is_meant_by_its_name_in_any_case_or_by_its_family() {
+    for (name, meant) in [
+        ("H100", Some("h100-sxm")),
+        ("h100", Some("h100-sxm")),
+        ("H100-PCIe", Some("h100-pcie")),
+        ("A100", Some("a100-sxm-80gb")),
+        ("a100-pcie", Some("a100-pcie-80gb")),
+        ("V100", Some("v100-pcie-32gb")),
+        ("L4", Some("l4")),
+        ("h10", None),
+        ("", None),
+    ] {
+        assert_eq!(card_meant(name).map(|card| card.name.as_str()), meant, "{name}");
+    }
+}
+
 /// The message about a card file in which the first line of a key is replaced.
 fn refused(key: &str, value: &str) -> String {
     let known = cards().iter().find(|card| card.name == "h100-sxm").unwrap();

@@ -79,11 +79,13 @@ pub struct Spec {
     /// tokenizer of the server; for the embedded engine, a built-in one]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     pub tokenizer: Option<String>,
-    /// Prompt lengths in tokens [default: 128,512; `ab` takes one length: 256]
+    /// Prompt lengths in tokens; 8k is 8192 [default: 128,512; `ab` takes one length: 256]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[arg(value_parser = super::values::tokens)]
     pub input_lengths: Option<Vec<u32>>,
     /// Output lengths in tokens [default: 32,128; `ab` takes one length: 64]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[arg(value_parser = super::values::tokens)]
     pub output_lengths: Option<Vec<u32>>,
     /// Count the chat template as part of the input length
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]

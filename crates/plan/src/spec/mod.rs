@@ -42,7 +42,7 @@ pub use server::{CommandLine, ServerSpec};
 pub use serving::{ServingKeys, ServingLimits};
 pub use sweep::SweepSpec;
 pub use trace::TraceKeys;
-pub use values::{Value, finite, span};
+pub use values::{Value, finite, span, tokens};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{Grid, WorkloadKeys, WorkloadPlan, workload_names};
 

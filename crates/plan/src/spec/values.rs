@@ -47,6 +47,19 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
+/// Parses a number of tokens, such as 512, or 8k for 8192.
+///
+/// # Errors
+/// If the text is not such a number, or the number does not fit into 32 bits.
+pub fn tokens(text: &str) -> Result<u32, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(thousands) => (thousands, 1024),
+        None => (text, 1),
+    };
+    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or_else(|| "write a number of tokens, such as 512, or 8k for 8192".to_owned())
+}
+
 /// Parses the finite number of a flag. Infinity and NaN are rejected, because JSON would store them as null.
 ///
 /// # Errors
@@ -170,6 +183,16 @@ mod tests {
 
     fn text(value: &str) -> Value {
         Value::Text(value.to_owned())
+    }
+
+    #[test]
+    fn numbers_of_tokens_are_plain_or_multiples_of_1024() {
+        for (written, number) in [("512", Some(512)), ("8k", Some(8192)), ("1K", Some(1024))] {
+            assert_eq!(tokens(written).ok(), number, "{written}");
+        }
+        for wrong in ["", "k", "1.5k", "-1", "8m", "4194304k"] {
+            assert!(tokens(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -87,8 +87,9 @@ impl<N: Network> Session<'_, N> {
             }
         }
         self.grid.end_trials(cell, self.request.plan);
-        for answer in self.answers(cell, &trials) {
-            self.request.events.say(&answer);
+        // The answers of the last cell are printed with the results.
+        if self.request.plan.cells.last() != Some(&cell) {
+            self.answers(cell, &trials).iter().for_each(|answer| self.request.events.say(answer));
         }
         Ok(())
     }

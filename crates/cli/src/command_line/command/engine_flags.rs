@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Command};
-use inferometer_engine::card::is_card_file;
+use inferometer_engine::card::{card_meant, is_card_file};
 use inferometer_engine::{Dtype, EngineConfig, KvCacheDtype, Weights, choose};
 use inferometer_plan::spec::without_texts;
 use inferometer_run::PlanError;
@@ -94,7 +94,7 @@ pub struct EngineFlags {
 fn card_argument(name: &str) -> std::io::Result<String> {
     match is_card_file(name) {
         true => Ok(std::path::absolute(name)?.display().to_string()),
-        false => Ok(name.to_owned()),
+        false => Ok(card_meant(name).map_or(name, |card| &card.name).to_owned()),
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use inferometer_engine::model::Windows;
 use inferometer_engine::policy::scheduler;
 use inferometer_engine::{Engine, EngineConfig, Memory, ResolvedConfig};
+use inferometer_plan::spec::tokens;
 use serde_json::json;
 
 use super::engine_flags::{EngineFlags, config};
@@ -33,7 +34,7 @@ pub struct MemoryArgs {
     /// Sequence lengths in tokens (prompt plus output); for each length, the number of sequences
     /// that fit is printed [default: from 128 up to the longest]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = some_tokens)]
     lengths: Vec<u32>,
     /// Print one JSON document on stdout
     #[arg(long)]
@@ -74,6 +75,13 @@ struct Fit {
     refused_context: bool,
     /// Sequence lengths in tokens, each with the number of sequences of this length that fit at the same time.
     rows: Vec<(u32, u32)>,
+}
+
+fn some_tokens(text: &str) -> Result<u32, String> {
+    match tokens(text)? {
+        0 => Err("a sequence has at least 1 token".to_owned()),
+        tokens => Ok(tokens),
+    }
 }
 
 impl Fit {
