@@ -38,7 +38,7 @@ fn each_wrong_flag_is_named_with_a_remedy_and_nothing_is_sent() {
         (&["--workload", "ramdom"], &["--workload", "did you mean `random`"]),
         (&["--input-lengths", "0"], &["--input-lengths", "from 1"]),
         (&["--output-lengths", "16,0"], &["--output-lengths", "from 1"]),
-        (&["--input-lengths", "many"], &["--input-lengths", "a whole number is expected"]),
+        (&["--input-lengths", "many"], &["--input-lengths", "8k for 8192"]),
         (&["--requests", "0"], &["--requests", "at least 1"]),
         (&["--requests", "4294967295"], &["--requests", "the maximum is 10000000"]),
         (&["--concurrency", "4294967295"], &["--concurrency", "the maximum is 65536"]),
