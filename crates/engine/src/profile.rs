@@ -7,7 +7,7 @@ mod provenance;
 mod steps;
 
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
@@ -323,23 +323,33 @@ impl Profile {
     }
 }
 
-static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
-    [
-        ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
-        ("a100-40g-tgi-1.3.4", include_str!("../data/profiles/a100-40g-tgi-1.3.4.toml")),
-        ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
-        ("a100-40g-vllm-0.32", include_str!("../data/profiles/a100-40g-vllm-0.32.toml")),
-        ("v100-32g-x4-vllm-0.2", include_str!("../data/profiles/v100-32g-x4-vllm-0.2.toml")),
-        ("vllm-0.23-h100-sxm", include_str!("../data/profiles/vllm-0.23-h100-sxm.toml")),
-        ("vllm-0.11-h100-sxm", include_str!("../data/profiles/vllm-0.11-h100-sxm.toml")),
-        ("vllm-0.15-h100-sxm", include_str!("../data/profiles/vllm-0.15-h100-sxm.toml")),
-        ("vllm-0.8-h100-pcie", include_str!("../data/profiles/vllm-0.8-h100-pcie.toml")),
-        ("vllm-0.8-l40s", include_str!("../data/profiles/vllm-0.8-l40s.toml")),
-        ("vllm-0.19-rtx-pro-6000", include_str!("../data/profiles/vllm-0.19-rtx-pro-6000.toml")),
-    ]
-    .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))
-    .to_vec()
-});
+/// The names and the texts of the built-in profiles.
+const FILES: [(&str, &str); 11] = [
+    ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
+    ("a100-40g-tgi-1.3.4", include_str!("../data/profiles/a100-40g-tgi-1.3.4.toml")),
+    ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
+    ("a100-40g-vllm-0.32", include_str!("../data/profiles/a100-40g-vllm-0.32.toml")),
+    ("v100-32g-x4-vllm-0.2", include_str!("../data/profiles/v100-32g-x4-vllm-0.2.toml")),
+    ("vllm-0.23-h100-sxm", include_str!("../data/profiles/vllm-0.23-h100-sxm.toml")),
+    ("vllm-0.11-h100-sxm", include_str!("../data/profiles/vllm-0.11-h100-sxm.toml")),
+    ("vllm-0.15-h100-sxm", include_str!("../data/profiles/vllm-0.15-h100-sxm.toml")),
+    ("vllm-0.8-h100-pcie", include_str!("../data/profiles/vllm-0.8-h100-pcie.toml")),
+    ("vllm-0.8-l40s", include_str!("../data/profiles/vllm-0.8-l40s.toml")),
+    ("vllm-0.19-rtx-pro-6000", include_str!("../data/profiles/vllm-0.19-rtx-pro-6000.toml")),
+];
+
+/// The built-in profiles that were needed so far. Most commands need one of them.
+static PARSED: [OnceLock<Profile>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+static PROFILES: LazyLock<Vec<Profile>> =
+    LazyLock::new(|| FILES.iter().filter_map(|(name, _)| built_in(name)).cloned().collect());
+
+/// The built-in profile with this name.
+fn built_in(name: &str) -> Option<&'static Profile> {
+    let at = FILES.iter().position(|(known, _)| *known == name)?;
+    let parsed = || Profile::parse(FILES[at].1, name).expect("invariant: embedded profiles parse");
+    Some(PARSED[at].get_or_init(parsed))
+}
 
 /// The built-in profiles.
 pub fn profiles() -> &'static [Profile] {
@@ -351,7 +361,7 @@ pub fn profiles() -> &'static [Profile] {
 /// # Errors
 /// If there is no such profile, or if the file cannot be read or is not a profile.
 pub fn profile(name: &str) -> Result<Profile, EngineError> {
-    if let Some(profile) = profiles().iter().find(|profile| profile.name == name) {
+    if let Some(profile) = built_in(name) {
         return Ok(profile.clone());
     }
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
