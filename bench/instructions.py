@@ -5,8 +5,8 @@
     bench/instructions.py --check                           and compares with the newest count in instructions.toml
     bench/instructions.py --sockets                         `inferometer run` against a server of its own
 
-In memory, the client and the embedded engine are one process, and two counts of the same binary differ by less than 1 %,
-however busy the machine is. Over sockets, only the client is counted. How many tokens arrive between two waits depends on
+In memory, the client and the reference server are one process. Two counts of the same binary then differ by up to 2 % per
+token and by less than 1 % otherwise, however busy the machine is. Over sockets, only the client is counted. How many tokens arrive between two waits depends on
 the machine there, so two counts per token differ by up to 6 %.
 
 The load is that of 32 streams and 128 requests. Each figure is the difference of two runs, so that it contains nothing that

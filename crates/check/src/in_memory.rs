@@ -1,5 +1,5 @@
-//! A run against the reference server over a network in memory, in virtual time. It executes the same instructions each
-//! time, so that `bench/instructions.py` can count them.
+//! A run against the reference server over a network in memory, in virtual time. It executes nearly the same
+//! instructions each time, so that `bench/instructions.py` can count them.
 
 use std::time::Duration;
 

@@ -10,6 +10,8 @@ use ab_glyph::{Font as _, FontRef, GlyphId, PxScale, Rect, point};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 
+use super::theme::channels;
+
 /// The fonts of charts. `fonts/README.md` states their sources and how they were reduced to subsets.
 const REGULAR: &[u8] = include_bytes!("../../fonts/NotoSans-Regular-subset.ttf");
 const BOLD: &[u8] = include_bytes!("../../fonts/NotoSans-Bold-subset.ttf");
@@ -75,9 +77,9 @@ pub(super) fn letterings<'a>(document: &'a Document<'a>, scale: f32) -> Vec<Lett
             Some("end") => x - width,
             _ => x,
         };
-        let rim = node.attribute("stroke").and_then(colour);
+        let rim = node.attribute("stroke").and_then(channels);
         let rim = rim.map(|rim| (rim, scale * number("stroke-width", 1.0) / 2.0));
-        let colour = node.attribute("fill").and_then(colour).unwrap_or_default();
+        let colour = node.attribute("fill").and_then(channels).unwrap_or_default();
         Lettering { text, size, at: (start, y), glyphs, width, colour, rim }
     };
     texts.map(lettering).collect()
@@ -97,12 +99,6 @@ fn translation(node: Node<'_, '_>) -> (f32, f32) {
     let both = inner.and_then(|it| it.strip_suffix(')')?.split_once(','));
     let both = both.and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
     both.unwrap_or_default()
-}
-
-/// Red, green and blue of `#rrggbb`.
-fn colour(css: &str) -> Option<[u8; 3]> {
-    let [_, red, green, blue] = u32::from_str_radix(css.strip_prefix('#')?, 16).ok()?.to_be_bytes();
-    Some([red, green, blue])
 }
 
 /// The glyphs of a text, each from the first font that has it, and the width of the text.

@@ -116,14 +116,10 @@ impl Theme {
     /// A colour with this opacity, between 0 and 1, on the background. `None` for a page, which states its colours as
     /// variables.
     pub(crate) fn mixed(self, paint: Paint, opacity: f64) -> Option<String> {
-        let channels = |paint| {
-            let css = self.css(paint);
-            let number = css.strip_prefix('#').and_then(|it| u32::from_str_radix(it, 16).ok())?;
-            Some(number.to_be_bytes().map(f64::from))
-        };
+        let channels = |paint| Some(channels(&self.css(paint))?.map(f64::from));
         let (over, under) = (channels(paint)?, channels(Paint::Paper)?);
         let mix = |at: usize| (under[at] + (over[at] - under[at]) * opacity).round() as u8;
-        Some(format!("#{:02x}{:02x}{:02x}", mix(1), mix(2), mix(3)))
+        Some(format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2)))
     }
 
     /// The colours as custom properties (variables) of a style sheet: `--paper:#ffffff;...`.
@@ -138,6 +134,12 @@ impl Theme {
             out
         })
     }
+}
+
+/// Red, green and blue of the CSS colour `#rrggbb`; `None` for any other text.
+pub(super) fn channels(css: &str) -> Option<[u8; 3]> {
+    let [_, red, green, blue] = u32::from_str_radix(css.strip_prefix('#')?, 16).ok()?.to_be_bytes();
+    Some([red, green, blue])
 }
 
 /// The CSS expression for the custom property of a colour: `var(--ink)`.

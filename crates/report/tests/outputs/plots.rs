@@ -256,6 +256,33 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
 }
 
 #[test]
+fn a_text_is_as_wide_as_its_font_says_and_begins_at_its_anchor() {
+    // Four letters H of Noto Sans Regular are 4 x 0.741 em wide, of Noto Sans Bold 4 x 0.765 em.
+    for (anchor, weight, left, width) in [
+        ("start", 400, 100.0, 59.3),
+        ("middle", 400, 70.4, 59.3),
+        ("end", 400, 40.7, 59.3),
+        ("start", 700, 100.0, 61.2),
+    ] {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"200\" height=\"40\"><rect width=\"200\" \
+             height=\"40\" fill=\"#ffffff\"/><g transform=\"translate(60,10)\"><text x=\"40\" y=\"20\" \
+             font-size=\"20\" font-weight=\"{weight}\" text-anchor=\"{anchor}\">HHHH</text></g></svg>"
+        );
+        let [(text, area)] = &plot::texts(&svg).unwrap()[..] else { panic!("one text") };
+        assert_eq!(text, "HHHH");
+        assert!((area[0] - left).abs() < 0.3 && (area[2] - left - width).abs() < 0.3, "{area:?}");
+        let pixmap = Pixmap::decode_png(&plot::png(&svg, 1.0).unwrap()).unwrap();
+        let is_inked = |x: &u32| (0..40).any(|y| pixmap.pixel(*x, y).unwrap().red() < 128);
+        let (first, last) = ((0..200).find(is_inked).unwrap(), (0..200).rfind(is_inked).unwrap());
+        // The stems of the first and the last letter are a tenth of an em from the ends.
+        let (first, last) = (first as f32, last as f32 + 1.0);
+        assert!((first - left - 2.0).abs() < 1.1, "{anchor} {weight}: {first}");
+        assert!((last - left - width + 2.0).abs() < 1.1, "{anchor} {weight}: {last}");
+    }
+}
+
+#[test]
 fn an_invalid_svg_or_an_invalid_scale_is_an_error() {
     assert!(matches!(plot::png("<svg", 1.0), Err(ReportError::Svg { .. })));
     let (_, svg) = figures(&published(CHATGLM3)).remove(0);

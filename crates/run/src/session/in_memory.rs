@@ -1,4 +1,4 @@
-//! A run over a network in memory, in virtual time: all instants and all instructions are the same each time.
+//! A run over a network in memory, in virtual time: all instants are the same each time.
 
 use inferometer_drive::Endpoint;
 use inferometer_model::target::{Facts, Target};

@@ -87,9 +87,8 @@ impl<N: Network> Session<'_, N> {
             }
         }
         self.grid.end_trials(cell, self.request.plan);
-        // The answers of the last cell are printed with the results.
-        if self.request.plan.cells.last() != Some(&cell) {
-            self.answers(cell, &trials).iter().for_each(|answer| self.request.events.say(answer));
+        for answer in self.answers(cell, &trials) {
+            self.request.events.say(&answer);
         }
         Ok(())
     }
