@@ -11,9 +11,7 @@ use inferometer_model::Prompt;
 
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
 use crate::workload::WorkloadDefinition;
-use crate::{
-    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError,
-};
+use crate::{PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError};
 
 /// The workload `random`.
 pub(crate) struct RandomWords;
@@ -26,27 +24,27 @@ impl WorkloadDefinition for RandomWords {
 
 impl Workload for RandomWords {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, .. } = *wanted;
         let length = context.own_length(cell.input_length)?;
-        let made = prompts(context, scope, count, length)?;
+        let made = prompts(wanted, length)?;
         let notes = short_tag(context, length).into_iter().chain(inexact(context, &made, length));
         let notes = notes.collect();
         let requests = made.into_iter().map(|made| made.request(context, cell)).collect();
         Ok(RequestBatch { requests, notes })
     }
+
+    fn can_begin_anywhere(&self) -> bool {
+        true
+    }
 }
 
-/// The first `count` prompts of a scope, of `length` tokens each.
-fn prompts(
-    context: &PromptContext,
-    scope: &PromptScope,
-    count: usize,
-    length: u32,
-) -> Result<Vec<SizedPrompt>, WorkloadError> {
+/// The prompts of the requests, of `length` tokens each.
+fn prompts(wanted: &RequestsNeeded<'_>, length: u32) -> Result<Vec<SizedPrompt>, WorkloadError> {
+    let RequestsNeeded { context, scope, first, count, .. } = *wanted;
     let tokenizer = context.tokenizer.as_ref();
     fit::require_plain_words(tokenizer)?;
-    let words =
-        |index: usize| Words::new(tokenizer, scope.rng(context.seed, &context.salt, index as u64));
+    let rng = |index: usize| scope.rng(context.seed, &context.salt, first + index as u64);
+    let words = |index: usize| Words::new(tokenizer, rng(index));
     match context.form {
         PromptForm::Text => Ok(fit::texts(
             context,

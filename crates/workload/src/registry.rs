@@ -43,7 +43,7 @@ impl OpenWorkload {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
 
-    /// Makes the `count` requests of a pass, in the order in which they are sent.
+    /// Makes the first `count` requests of a pass, in the order in which they are sent.
     ///
     /// # Errors
     /// The errors of [`Workload::requests`].
@@ -53,7 +53,22 @@ impl OpenWorkload {
         scope: &PromptScope,
         count: usize,
     ) -> Result<RequestBatch, WorkloadError> {
-        self.workload.requests(&RequestsNeeded { context: &self.context, cell, scope, count })
+        self.requests_from(cell, scope, 0, count)
+    }
+
+    /// Makes `count` requests of a pass, from the index `first` on: 0 if [`Workload::can_begin_anywhere`] is false.
+    ///
+    /// # Errors
+    /// The errors of [`Workload::requests`].
+    pub fn requests_from(
+        &self,
+        cell: CellPlan,
+        scope: &PromptScope,
+        first: u64,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError> {
+        let context = &self.context;
+        self.workload.requests(&RequestsNeeded { context, cell, scope, first, count })
     }
 
     /// See [`Workload::beyond`].
@@ -67,7 +82,8 @@ impl OpenWorkload {
         count: usize,
         limit: u64,
     ) -> Result<Option<CellPlan>, WorkloadError> {
-        self.workload.beyond(&RequestsNeeded { context: &self.context, cell, scope, count }, limit)
+        let context = &self.context;
+        self.workload.beyond(&RequestsNeeded { context, cell, scope, first: 0, count }, limit)
     }
 
     /// See [`Workload::verbatim_prompts`].

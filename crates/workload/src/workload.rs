@@ -44,13 +44,15 @@ pub struct RequestsNeeded<'a> {
     pub cell: CellPlan,
     /// The pass for which the requests are made.
     pub scope: &'a PromptScope,
+    /// The index of the first request; 0 if [`Workload::can_begin_anywhere`] is false.
+    pub first: u64,
     /// The number of requests.
     pub count: usize,
 }
 
 /// An opened workload: a source of requests.
 pub trait Workload: Send + Sync {
-    /// Makes the requests of one pass. The same context, cell and scope give the same requests, on any
+    /// Makes requests of one pass. The same context, cell and scope give the same request at an index, on any
     /// number of threads.
     ///
     /// # Errors
@@ -64,10 +66,9 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// The interface that makes the next requests while earlier requests are sent; `None` if the workload
-    /// does not support this.
-    fn chunked(&self) -> Option<&dyn ChunkedRequests> {
-        None
+    /// Whether a request depends only on its index, so that requests can be made while earlier ones are sent.
+    fn can_begin_anywhere(&self) -> bool {
+        false
     }
 
     /// The users' turns in the `count` conversations of a pass; `None` if the workload has no
@@ -112,25 +113,6 @@ pub trait Workload: Send + Sync {
     fn findings(&self) -> Vec<Finding> {
         Vec::new()
     }
-}
-
-/// Makes the requests of a pass in chunks, so that not all of them are in memory at the same time.
-pub trait ChunkedRequests {
-    /// The sum of the input lengths of the first `count` requests, in tokens.
-    fn input_tokens(&self, count: usize) -> u64;
-
-    /// Makes `count` requests, beginning with index `first`. [`Workload::requests`] makes the same
-    /// requests at these indexes.
-    ///
-    /// # Errors
-    /// If the requests cannot be made.
-    fn chunk(
-        &self,
-        context: &PromptContext,
-        scope: &PromptScope,
-        first: u64,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError>;
 }
 
 /// Requests, with notes on their differences from the plan.

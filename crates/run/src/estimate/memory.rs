@@ -3,12 +3,12 @@
 
 use inferometer_drive::of_answer;
 use inferometer_model::PassPlan;
-use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
+use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
 use inferometer_workload::MAX_DATA_SET_BYTES;
 use serde::Serialize;
 
-use crate::prompts::{BATCH, BATCHES_IN_MEMORY, dataset_file};
+use crate::prompts::{BATCH, BATCHES_IN_MEMORY, MAX_BYTES_IN_MEMORY, dataset_file};
 
 /// The maximum memory of a run without the memory that its plan needs, in bytes. It does not depend on what the server
 /// sends.
@@ -45,11 +45,16 @@ impl PlanMemory {
             all.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max())
         };
         let prompts = |pass: &PassPlan, input: u32, _: u32| {
-            // All prompts of a pass with a number of requests are made before the pass. (Only traces make them in
-            // chunks. A trace sets the lengths, so this memory is unknown.)
-            let by_time = || in_flight(pass) + BATCH * BATCHES_IN_MEMORY;
-            let requests = u64::from(pass.requests().unwrap_or_else(by_time));
-            (input > 0).then(|| requests * u64::from(input) * PROMPT_TOKEN_BYTES)
+            let of = |requests: u32| u64::from(requests) * u64::from(input) * PROMPT_TOKEN_BYTES;
+            let in_parts = of(in_flight(pass) + BATCH * BATCHES_IN_MEMORY);
+            let memory = match pass.requests() {
+                None => in_parts,
+                Some(requests) if makes_prompts_in_parts(plan) => {
+                    of(requests).min(in_parts + MAX_BYTES_IN_MEMORY as u64)
+                }
+                Some(requests) => of(requests),
+            };
+            (input > 0).then_some(memory)
         };
         let answers = |pass: &PassPlan, _: u32, output: u32| {
             (output > 0).then(|| u64::from(in_flight(pass)) * of_answer(output) as u64)
@@ -77,6 +82,15 @@ impl PlanMemory {
             mib(self.data_set)
         )
     }
+}
+
+/// Whether prompts that take much memory are made while their pass runs. (Those of a trace are too, but the trace sets
+/// their lengths, so their memory is unknown.)
+fn makes_prompts_in_parts(plan: &Plan) -> bool {
+    let asks_no_server = plan.token_ids
+        || plan.tokenizer.is_some()
+        || matches!(plan.target, TargetPlan::Embedded { .. });
+    asks_no_server && matches!(plan.workload, WorkloadPlan::Random | WorkloadPlan::Drawn(_))
 }
 
 /// The maximum number of requests of a pass in flight at the same time.
@@ -137,9 +151,9 @@ mod tests {
         assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
         // At most all requests of the pass are in flight.
         assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
-        // All prompts of a pass with a number of requests are made before the pass.
+        // Prompts that take more than 32 MiB are made while the pass runs.
         let long = memory(lengths(8, 10_000_000)).prompts;
-        assert_eq!(long, Some(10_000_000 * 128 * 16));
+        assert_eq!(long, Some((32 << 20) + (8 + 6 * 64) * 128 * 16));
         // Without this number, prompts are made in batches of 64 while the pass runs.
         let by_time = json!({"input_lengths": [128], "output_lengths": [8], "duration": "9s",
             "concurrency": [8]});

@@ -14,6 +14,7 @@ mod conversations;
 mod same_work;
 mod supply;
 
+pub use chunked_source::MAX_BYTES_IN_MEMORY;
 pub use cursor::PromptCursor;
 pub use same_work::{EarlierWork, check_same_work};
 pub use source::{BATCH, BATCHES_IN_MEMORY, PassRequests, SourceError};

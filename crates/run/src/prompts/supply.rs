@@ -8,15 +8,16 @@ use inferometer_plan::{Grid, Plan};
 use inferometer_store::PassBegin;
 use inferometer_workload::{PromptScope, RequestBatch};
 
+use super::chunked_source::{self, MAX_BYTES_IN_MEMORY};
+use super::conversations;
 use super::source::{BATCH, PassRequests, Shuffled, SourceError, ThreadedSource};
 use super::workload::Prompts;
 use super::workload_hash::WorkloadHash;
-use super::{chunked_source, conversations};
 use crate::RunError;
 
 /// Makes the requests of a pass and adds them to the hash of the workload. If a pass is limited only by time, its first
 /// batch of requests is made before it, the others are made while it runs, and the hash covers only the first batch.
-/// Long passes of some workloads are made in chunks: see `chunked_source.rs`.
+/// Of some workloads, only as many requests are kept as take little memory: see `chunked_source.rs`.
 ///
 /// # Errors
 /// When the requests cannot be made.
@@ -43,8 +44,8 @@ pub fn supply(
     }
     let mut hash = hash.begin(plan, begin);
     let count = pass.requests();
-    if let Some(chunks) = chunked_source::of(prompts, place, count) {
-        return chunks.supply(|requests| hash.add(requests));
+    if let Some(chunks) = chunked_source::of(prompts, cell, place, count) {
+        return chunks.supply(MAX_BYTES_IN_MEMORY, |requests| hash.add(requests));
     }
     let RequestBatch { requests, notes } = prompts.build(cell, place, count.unwrap_or(BATCH))?;
     hash.add(&requests)?;

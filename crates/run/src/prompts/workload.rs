@@ -130,7 +130,7 @@ impl Prompts {
         &self.spec
     }
 
-    /// Makes the requests of a pass.
+    /// Makes the first requests of a pass.
     ///
     /// # Errors
     /// When the requests cannot be made.
@@ -140,16 +140,27 @@ impl Prompts {
         place: &PromptScope,
         count: u32,
     ) -> Result<RequestBatch, RunError> {
+        self.build_from(cell, place, 0, count)
+    }
+
+    /// Makes requests of a pass from the index `first` on: see [`OpenWorkload::requests_from`].
+    pub(super) fn build_from(
+        &self,
+        cell: CellPlan,
+        place: &PromptScope,
+        first: u64,
+        count: u32,
+    ) -> Result<RequestBatch, RunError> {
         let mut built = self
             .spec
-            .requests(cell, place, count as usize)
+            .requests_from(cell, place, first, count as usize)
             .map_err(|error| RunError::prompts(format!("{cell}: {error}")))?;
         self.forget_counts(&mut built);
         Ok(built)
     }
 
     /// Removes the token counts of the requests, unless they come from the model's own tokenizer.
-    pub(super) fn forget_counts(&self, built: &mut RequestBatch) {
+    fn forget_counts(&self, built: &mut RequestBatch) {
         if !self.tokenizer.is_models_own {
             built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
         }

@@ -81,7 +81,7 @@ fn budget(wanted_chars: u32) -> u32 {
 
 impl Workload for TextBlocks {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let (chars, block) = (self.corpus.chars(), cell.input_length as usize);
         if block > chars {
             let corpus = self.name.clone();

@@ -53,7 +53,7 @@ impl LengthSampler {
     /// Draws the length of the request with this index in a scope, in tokens. `around` is the length of
     /// the grid. With the ratio 0, the result is always `around`; otherwise it is at least 1. A number above
     /// [`MAX_LENGTH`] from a distribution becomes [`MAX_LENGTH`].
-    pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
+    pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: u64) -> u32 {
         let axis = match self.axis {
             Axis::Input => "input length",
             Axis::Output => "output length",
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(lengths: &Lengths, around: u32, seed: u64, count: usize) -> Vec<u32> {
+    fn drawn(lengths: &Lengths, around: u32, seed: u64, count: u64) -> Vec<u32> {
         let axis = LengthSampler::open(lengths, Axis::Input).expect("it opens");
         let scope = PromptScope::new("cell", "pass", 0);
         (0..count).map(|index| axis.draw(around, seed, &scope, index)).collect()

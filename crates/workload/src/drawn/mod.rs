@@ -41,12 +41,12 @@ impl WorkloadDefinition for DrawnPlan {
 
 impl Workload for Drawn {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, first, count } = *wanted;
         // The drawn length does not include the prefix. A prompt has at least one token after the prefix
         // and the tokens that the server adds.
         let least = self.prefix_length + context.reserve + 1;
         let around = cell.input_length.saturating_sub(self.prefix_length);
-        let shapes = (0..count).map(|index| {
+        let shapes = (first..first + count as u64).map(|index| {
             let draw = |axis: &LengthSampler, around| axis.draw(around, context.seed, scope, index);
             Shape {
                 input: (self.prefix_length + draw(&self.input, around)).max(least),
@@ -55,7 +55,11 @@ impl Workload for Drawn {
                 class: None,
             }
         });
-        words::requests(context, scope, self.prefix_length, &shapes.collect::<Vec<_>>())
+        words::requests(wanted, self.prefix_length, &shapes.collect::<Vec<_>>())
+    }
+
+    fn can_begin_anywhere(&self) -> bool {
+        true
     }
 
     fn beyond(
@@ -63,9 +67,9 @@ impl Workload for Drawn {
         wanted: &RequestsNeeded<'_>,
         limit: u64,
     ) -> Result<Option<CellPlan>, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let around = cell.input_length.saturating_sub(self.prefix_length);
-        let lengths = (0..count.min(MOST_DRAWN)).map(|index| {
+        let lengths = (0..count.min(MOST_DRAWN) as u64).map(|index| {
             let longest = |axis: &LengthSampler, around| {
                 let most = axis.most(around);
                 most.unwrap_or_else(|| axis.draw(around, context.seed, scope, index))

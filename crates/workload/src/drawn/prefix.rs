@@ -76,7 +76,7 @@ fn zipf_shares(groups: u32, zipf: f64) -> Vec<f64> {
 
 impl Workload for PrefixGroups {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let mut seen = vec![false; self.0.groups as usize];
         let shape = |group: Option<u32>| {
             let before = group.map(|group| std::mem::replace(&mut seen[group as usize], true));
@@ -90,7 +90,7 @@ impl Workload for PrefixGroups {
         };
         let shapes: Vec<Shape> =
             self.assign(context.seed, scope, count).into_iter().map(shape).collect();
-        words::requests(context, scope, self.0.prefix_length, &shapes)
+        words::requests(wanted, self.0.prefix_length, &shapes)
     }
 }
 

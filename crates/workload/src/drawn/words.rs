@@ -4,7 +4,9 @@ use inferometer_model::stats::seed;
 use inferometer_model::{Prompt, Request, Tokenizer, TokenizerError};
 
 use crate::fit::{self, SizedPrompt, Words, short_tag};
-use crate::{Note, PromptContext, PromptForm, PromptScope, RequestBatch, WorkloadError};
+use crate::{
+    Note, PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, WorkloadError,
+};
 
 /// The lengths, the group and the class of one request.
 pub struct Shape {
@@ -46,16 +48,16 @@ impl SharedPrefix {
 /// Makes the requests with these shapes. A prompt consists of its group's prefix, which has
 /// `prefix_length` tokens, and of its own words. A prompt without a group has only its own words.
 pub fn requests(
-    context: &PromptContext,
-    scope: &PromptScope,
+    wanted: &RequestsNeeded<'_>,
     prefix_length: u32,
     shapes: &[Shape],
 ) -> Result<RequestBatch, WorkloadError> {
+    let RequestsNeeded { context, scope, .. } = *wanted;
     let groups = shapes.iter().filter_map(|shape| shape.group).max().map_or(0, |most| most + 1);
     let prefixes = context.in_order(groups as usize, |group| {
         SharedPrefix::new(context, scope, group as u32, prefix_length)
     })?;
-    let made = prompts(context, scope, &prefixes, prefix_length, shapes)?;
+    let made = prompts(wanted, &prefixes, prefix_length, shapes)?;
 
     let own = |shape: &Shape| {
         let prefix = if shape.group.is_some() { prefix_length } else { 0 };
@@ -74,12 +76,12 @@ pub fn requests(
 }
 
 fn prompts(
-    context: &PromptContext,
-    scope: &PromptScope,
+    wanted: &RequestsNeeded<'_>,
     prefixes: &[SharedPrefix],
     prefix_length: u32,
     shapes: &[Shape],
 ) -> Result<Vec<SizedPrompt>, WorkloadError> {
+    let RequestsNeeded { context, scope, first, .. } = *wanted;
     let tokenizer: &dyn Tokenizer = context.tokenizer.as_ref();
     for shape in shapes {
         let length = context.own_length(shape.input)?;
@@ -90,8 +92,8 @@ fn prompts(
     }
     let length = |at: usize| shapes[at].input - context.reserve;
     let prefix = |at: usize| shapes[at].group.map(|group| &prefixes[group as usize]);
-    let words =
-        |at: usize| Words::new(tokenizer, scope.rng(context.seed, &context.salt, at as u64));
+    let rng = |at: usize| scope.rng(context.seed, &context.salt, first + at as u64);
+    let words = |at: usize| Words::new(tokenizer, rng(at));
     if context.form == PromptForm::TokenIds {
         return context.make(shapes.len(), |at| {
             let mut ids = prefix(at).map_or_else(Vec::new, |prefix| prefix.ids.clone());

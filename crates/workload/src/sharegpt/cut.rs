@@ -70,7 +70,7 @@ impl CutTurns {
 
 impl Workload for CutTurns {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let tokenizer = context.tokenizer.as_ref();
         let least = cell.input_length;

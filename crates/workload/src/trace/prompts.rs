@@ -14,8 +14,7 @@ use crate::workload::{
     WorkloadDefinition, longest_beyond, rows_left_out, unused_columns, write_instants,
 };
 use crate::{
-    ChunkedRequests, Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload,
-    WorkloadError, fetch,
+    Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
 };
 
 /// The maximum number of requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about
@@ -121,12 +120,14 @@ impl Trace {
 
 impl Workload for Trace {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, scope, count, .. } = *wanted;
-        self.chunk(context, scope, 0, count)
+        let RequestsNeeded { context, scope, first, count, .. } = *wanted;
+        let requests = context.make(count, |at| self.request(context, scope, first + at as u64))?;
+        let notes = notes(context, &requests, self.rows.has_blocks());
+        Ok(RequestBatch { requests, notes })
     }
 
-    fn chunked(&self) -> Option<&dyn ChunkedRequests> {
-        Some(self)
+    fn can_begin_anywhere(&self) -> bool {
+        true
     }
 
     fn trace_length(&self) -> Option<u64> {
@@ -185,24 +186,6 @@ impl Workload for Trace {
             findings.push(Finding::of(code::TRACE_CLOCK_IS_COARSE, message));
         }
         findings
-    }
-}
-
-impl ChunkedRequests for Trace {
-    fn input_tokens(&self, count: usize) -> u64 {
-        (0..count as u64).map(|index| u64::from(self.arrival(index).row.input)).sum()
-    }
-
-    fn chunk(
-        &self,
-        context: &PromptContext,
-        scope: &PromptScope,
-        first: u64,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
-        let requests = context.make(count, |at| self.request(context, scope, first + at as u64))?;
-        let notes = notes(context, &requests, self.rows.has_blocks());
-        Ok(RequestBatch { requests, notes })
     }
 }
 

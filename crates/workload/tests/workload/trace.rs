@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::time::Nanos;
-use inferometer_plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
+use inferometer_plan::{DrawnPlan, Lengths, TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_workload::trace::{Rows, Timeline};
 use inferometer_workload::{Note, OpenWorkload, PromptForm, WorkloadError, embedded};
 use proptest::prelude::*;
@@ -305,13 +305,23 @@ fn equal_block_hashes_give_equal_blocks_and_different_hashes_share_no_prefix() {
 
 #[test]
 fn a_chunk_of_the_requests_equals_the_same_range_of_all_requests() {
-    let spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
-    let parts = spec.workload().chunked().unwrap();
-    let all = spec.requests(cell(0), &place(), 9).unwrap().requests;
-    let part = parts.chunk(&spec.context, &place(), 4, 5).unwrap().requests;
-    assert_eq!(all[4..], part);
-    let tokens: u64 = all.iter().map(|request| u64::from(request.input_tokens)).sum();
-    assert_eq!(parts.input_tokens(9), tokens);
+    let drawn = DrawnPlan {
+        input: Lengths::Around { ratio: 0.5 },
+        output: Lengths::Around { ratio: 0.5 },
+        prefix_length: 3,
+    };
+    let trace = WorkloadPlan::Trace(plan("mooncake.jsonl"));
+    for (plan, length) in [(trace, 0), (WorkloadPlan::Random, 32), (WorkloadPlan::Drawn(drawn), 32)]
+    {
+        let mut spec = spec(&plan, "salt");
+        assert!(spec.workload().can_begin_anywhere());
+        for form in [PromptForm::Text, PromptForm::TokenIds] {
+            spec.context.form = form;
+            let all = spec.requests(cell(length), &place(), 9).unwrap().requests;
+            let part = spec.requests_from(cell(length), &place(), 4, 5).unwrap().requests;
+            assert_eq!(all[4..], part, "{}", plan.name());
+        }
+    }
 }
 
 #[test]
