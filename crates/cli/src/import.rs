@@ -8,30 +8,14 @@ use inferometer_formats::import::Import;
 use inferometer_model::{Finding, Observed, calendar, code};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
+use inferometer_run::PlanError;
 use inferometer_run::recording::header;
 use inferometer_store::{
     Ending, ImportHeader, PassBegin, RunId, RunRecording, RunState, Store, StoreError,
 };
 
-use crate::bundle::{Bundle, BundleRunError, is_bundle, restore};
-
-/// Why the import failed, completely or in part.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// Files that cannot be imported, each with the reason. Nothing was stored.
-    #[error("{}", .0.join("; "))]
-    Files(Vec<String>),
-    /// A bundle cannot be restored: the store has a different run with the same id, a log in the bundle is incomplete
-    /// or belongs to another run, the bundle cannot be read, or the store cannot be read or written.
-    #[error(transparent)]
-    Bundle(BundleRunError),
-    /// The store cannot be opened. Nothing was stored.
-    #[error(transparent)]
-    Open(StoreError),
-    /// Reading from the store or writing to it failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use crate::bundle::{Bundle, is_bundle, restore};
+use crate::stored_error::StoredRunError;
 
 /// A run from a file that is now in the store.
 pub struct Imported {
@@ -50,7 +34,7 @@ pub struct Imported {
 /// # Errors
 /// If a file cannot be read or has an unknown format, if a bundle cannot be restored, or if the store cannot be opened,
 /// read or written.
-pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportError> {
+pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, StoredRunError> {
     let mut imports = Vec::new();
     let mut problems = Vec::new();
     for path in files {
@@ -64,9 +48,9 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
         }
     }
     if !problems.is_empty() {
-        return Err(ImportError::Files(problems));
+        return Err(PlanError::from(problems).into());
     }
-    let mut store = Store::open(store).map_err(ImportError::Open)?;
+    let mut store = Store::open(store).map_err(StoredRunError::refused)?;
     let mut entered = Vec::new();
     for source in imports {
         match source {
@@ -78,7 +62,7 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
             }
             Source::Bundle(bundle) => {
                 for run in &bundle.runs {
-                    let done = restore(&mut store, &bundle, run).map_err(ImportError::Bundle)?;
+                    let done = restore(&mut store, &bundle, run)?;
                     entered.push(Imported {
                         run: run.id.clone(),
                         summary: run.summary.clone(),

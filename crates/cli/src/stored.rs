@@ -4,26 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_plan::Plan;
 use inferometer_run::resume::GROUP;
-use inferometer_store::{RunRow, Store, StoreError, StoredRun};
+use inferometer_store::{RunRow, Store, StoredRun};
 use serde_json::{Value, json};
 
-/// The plan of a stored run cannot be read, because an incompatible version of this program wrote it.
-#[derive(Debug, thiserror::Error)]
-#[error("run {run}: its plan was written by an incompatible version of this program: {source}")]
-pub struct OtherVersion {
-    /// The id of the run.
-    pub run: String,
-    /// The error of the parser.
-    pub source: serde_json::Error,
-}
+use crate::stored_error::StoredRunError;
 
 /// Parses the plan of a stored run.
 ///
 /// # Errors
 /// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
-pub fn plan_of(run: &StoredRun) -> Result<Plan, OtherVersion> {
+pub fn plan_of(run: &StoredRun) -> Result<Plan, StoredRunError> {
     Plan::from_json(&run.plan_json)
-        .map_err(|source| OtherVersion { run: run.row.id.to_string(), source })
+        .map_err(|source| StoredRunError::OtherVersion { run: run.row.id.to_string(), source })
 }
 
 /// The row of a run as a JSON object.
@@ -57,23 +49,12 @@ pub fn row_json(run: &RunRow) -> Value {
     })
 }
 
-/// Why a name refers to no runs.
-#[derive(Debug, thiserror::Error)]
-pub enum NoRuns {
-    /// The store has no run of this name, or cannot be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The store has no run of this group or server, or the name is empty or contains a run twice.
-    #[error("{0}")]
-    Name(String),
-}
-
 /// The runs that a name refers to, in the order in which they began, or in the order of rounds. The name is a run or a
 /// tag, a list of these separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
 /// If the name refers to no run, or contains a run twice.
-pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
+pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, StoredRunError> {
     if let Some((group, server)) = group_and_server(name) {
         return rounds(name, group, server, store);
     }
@@ -88,10 +69,12 @@ pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     runs.sort_by(|one, other| one.row.id.cmp(&other.row.id));
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].row.id == pair[1].row.id) {
         let twice = &twice[0].row.id;
-        return Err(NoRuns::Name(format!("{name}: contains {twice} twice; give each run once")));
+        return Err(StoredRunError::Refused(format!(
+            "{name}: contains {twice} twice; give each run once"
+        )));
     }
     match runs.is_empty() {
-        true => Err(NoRuns::Name(format!("{name:?} is not a run"))),
+        true => Err(StoredRunError::Refused(format!("{name:?} is not a run"))),
         false => Ok(runs),
     }
 }
@@ -111,7 +94,7 @@ pub fn rounds(
     group: &str,
     server: &str,
     store: &Store,
-) -> Result<Vec<StoredRun>, NoRuns> {
+) -> Result<Vec<StoredRun>, StoredRunError> {
     let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
     for row in store.runs()? {
         // Skip runs that cannot be read, because they have no figures. The command `runs` reports them.
@@ -127,7 +110,7 @@ pub fn rounds(
     }
     if found.is_empty() {
         let servers: Vec<String> = servers.into_iter().collect();
-        return Err(NoRuns::Name(match servers.is_empty() {
+        return Err(StoredRunError::Refused(match servers.is_empty() {
             true => format!("{name}: there is no run of {group} with results"),
             false => {
                 format!("{name}: {group} has no server `{server}`; it has {}", servers.join("; "))

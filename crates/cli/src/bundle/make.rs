@@ -17,8 +17,9 @@ use inferometer_report::plan_toml;
 use inferometer_store::{RunKind, RunState, StoredRun};
 
 use super::files::{FileOfPlan, files_of_plan};
-use super::{BundleRunError, readme};
+use super::{readme, wrong};
 use crate::stored::plan_of;
+use crate::stored_error::StoredRunError;
 
 /// The maximum size in bytes of input files that are included by default (1 MiB).
 const SMALL_BYTES: u64 = 1 << 20;
@@ -69,7 +70,7 @@ pub fn bundle(
     out: &Path,
     with: WithData,
     secrets: &Secrets,
-) -> Result<WrittenBundle, BundleRunError> {
+) -> Result<WrittenBundle, StoredRunError> {
     let (mut texts, mut logs, mut about) = (Vec::new(), Vec::new(), Vec::new());
     let mut files: Vec<FileOfPlan> = Vec::new();
     for run in runs {
@@ -119,9 +120,9 @@ fn about_contains(files: &[FileOfPlan], file: &FileOfPlan) -> bool {
 
 /// Checks that a run can be bundled, and returns its plan. None if the run was imported, or if an incompatible version
 /// of this program wrote its plan.
-fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
+fn checked(run: &StoredRun) -> Result<Option<Plan>, StoredRunError> {
     let id = &run.row.id;
-    let refused = |why: &str| Err(BundleRunError::Refused(format!("run {id} {why}")));
+    let refused = |why: &str| Err(StoredRunError::refused(format!("run {id} {why}")));
     if run.row.state == RunState::Running {
         return refused("is being written: wait until it has ended");
     }
@@ -166,7 +167,7 @@ fn data_file(
     number: usize,
     FileOfPlan { key, named, path }: &FileOfPlan,
     with: WithData,
-) -> Result<(DataFile, PathBuf), BundleRunError> {
+) -> Result<(DataFile, PathBuf), StoredRunError> {
     let absent = DataFile {
         key: (*key).to_owned(),
         named: named.clone(),
@@ -176,7 +177,7 @@ fn data_file(
     };
     if !path.is_file() {
         return match with {
-            WithData::All => Err(BundleRunError::Refused(format!(
+            WithData::All => Err(StoredRunError::refused(format!(
                 "{key}: {} is not a file here, so the bundle cannot include it; leave out \
                     --with-data",
                 path.display()
@@ -195,35 +196,35 @@ fn data_file(
     Ok((listed, path.clone()))
 }
 
-fn sum_of(path: &Path) -> Result<Checksum, BundleRunError> {
+/// The size and the checksum of a file.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn sum_of(path: &Path) -> Result<Checksum, StoredRunError> {
     let opened = file::open(path).and_then(|file| Checksum::of(BufReader::new(file)));
-    opened.map_err(unreadable(path))
+    opened.map_err(StoredRunError::of_file(path))
 }
 
-fn part_of_file(name: &str, path: &Path) -> Result<Part<'static>, BundleRunError> {
+fn part_of_file(name: &str, path: &Path) -> Result<Part<'static>, StoredRunError> {
     let sum = sum_of(path)?;
-    let content = Box::new(BufReader::new(file::open(path).map_err(unreadable(path))?));
+    let content =
+        Box::new(BufReader::new(file::open(path).map_err(StoredRunError::of_file(path))?));
     Ok(Part { name: name.to_owned(), sum, content })
 }
 
-fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> BundleRunError + use<> {
-    let path = path.to_owned();
-    move |source| BundleRunError::Io { path, source }
-}
-
 /// Whether a file contains one of `secrets`.
-fn contains_secret(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
+fn contains_secret(path: &Path, secrets: &Secrets) -> Result<bool, StoredRunError> {
     if secrets.is_empty() {
         return Ok(false);
     }
-    let mut file = file::open(path).map_err(unreadable(path))?;
+    let mut file = file::open(path).map_err(StoredRunError::of_file(path))?;
     let mut searched = Vec::new();
     loop {
         let kept = searched.len();
         (&mut file)
             .take(SEARCHED_AT_ONCE as u64)
             .read_to_end(&mut searched)
-            .map_err(unreadable(path))?;
+            .map_err(StoredRunError::of_file(path))?;
         if searched.len() == kept {
             return Ok(false);
         }
@@ -234,8 +235,8 @@ fn contains_secret(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunErro
     }
 }
 
-fn secret_error(name: &str) -> BundleRunError {
-    BundleRunError::Refused(format!(
+fn secret_error(name: &str) -> StoredRunError {
+    StoredRunError::refused(format!(
         "{name}: contains an API key of this process, and a bundle must not contain one; nothing \
             was written. If the key is in a data set, --without-data leaves data sets out"
     ))
@@ -249,17 +250,15 @@ fn pretty(document: &impl serde::Serialize) -> String {
 
 /// Writes the bundle to a temporary file in the same folder and then renames it, so that `out` is never an incomplete
 /// bundle. Returns the size in bytes.
-fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, BundleRunError> {
+fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, StoredRunError> {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = out.with_file_name(name);
-    let written = || -> Result<u64, BundleRunError> {
-        let file = File::create(&new).map_err(unreadable(out))?;
-        let made = bundle::write(BufWriter::new(file), parts)
-            .map_err(|source| BundleRunError::File { path: out.to_owned(), source })?;
-        let mut made = made;
-        made.flush().map_err(unreadable(out))?;
-        fs::rename(&new, out).map_err(unreadable(out))?;
+    let written = || -> Result<u64, StoredRunError> {
+        let file = File::create(&new).map_err(StoredRunError::of_file(out))?;
+        let mut made = bundle::write(BufWriter::new(file), parts).map_err(wrong(out))?;
+        made.flush().map_err(StoredRunError::of_file(out))?;
+        fs::rename(&new, out).map_err(StoredRunError::of_file(out))?;
         Ok(out.metadata().map_or(0, |metadata| metadata.len()))
     };
     let written = written();

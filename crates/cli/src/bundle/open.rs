@@ -14,7 +14,8 @@ use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
 use inferometer_store::{RunId, RunKind, RunState};
 
-use super::BundleRunError;
+use super::wrong;
+use crate::stored_error::StoredRunError;
 
 /// An opened bundle, whose content was checked completely.
 pub struct Bundle {
@@ -47,10 +48,10 @@ impl Bundled {
     ///
     /// # Errors
     /// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
-    pub fn plan(&self) -> Result<Plan, BundleRunError> {
+    pub fn plan(&self) -> Result<Plan, StoredRunError> {
         Plan::from_json(&self.plan_json).map_err(|error| {
             let (id, version) = (&self.id, &self.about.tool.version);
-            BundleRunError::Refused(format!(
+            StoredRunError::refused(format!(
                 "run {id}: its plan was written by an incompatible version of this program \
                     ({version}): {error}"
             ))
@@ -72,15 +73,15 @@ impl Bundle {
     /// # Errors
     /// If the file cannot be read, is not a bundle or is damaged, or if its manifest is invalid or contradicts its
     /// content.
-    pub fn open(path: &Path) -> Result<Self, BundleRunError> {
-        let unreadable = |source| BundleRunError::Io { path: path.to_owned(), source };
-        let file = file::open(path).map_err(unreadable)?;
+    pub fn open(path: &Path) -> Result<Self, StoredRunError> {
+        let unreadable = StoredRunError::of_file(path);
+        let file = file::open(path).map_err(&unreadable)?;
         let bytes = file.metadata().map_err(unreadable)?.len();
         let limits = Limits::of(bytes, MAX_RESULTS_BYTES as u64);
-        let wrong = |source| BundleRunError::File { path: path.to_owned(), source };
-        let opened = bundle::open(BufReader::new(file), limits).map_err(wrong)?;
+        let wrong = wrong(path);
+        let opened = bundle::open(BufReader::new(file), limits).map_err(&wrong)?;
         let runs = opened.manifest.runs.iter().map(|run| bundled(&opened, run));
-        let runs = runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let runs = runs.collect::<Result<Vec<_>, _>>().map_err(&wrong)?;
         let twice =
             |(at, run): (usize, &Bundled)| runs[..at].iter().any(|other| other.id == run.id);
         if runs.is_empty() || runs.iter().enumerate().any(twice) {
@@ -89,7 +90,7 @@ impl Bundle {
         }
         for data in &opened.manifest.data {
             let Some(file) = &data.file else { continue };
-            let sum = opened.sum(file).map_err(wrong)?;
+            let sum = opened.sum(file).map_err(&wrong)?;
             let is_it = data.bytes == Some(sum.bytes) && data.sha256.as_ref() == Some(&sum.sha256);
             if !is_it || !file.starts_with("data/") {
                 let why = format!("{file} does not match its entry in the manifest");
@@ -108,7 +109,7 @@ impl Bundle {
     ///
     /// # Errors
     /// If the bundle has changed since it was opened, if it cannot be read, or if `to` cannot be written.
-    pub fn copy_log(&self, run: &Bundled, to: &mut dyn Write) -> Result<(), BundleRunError> {
+    pub fn copy_log(&self, run: &Bundled, to: &mut dyn Write) -> Result<(), StoredRunError> {
         self.copy(&of_run(run.id.as_str(), RECORDS), to)
     }
 
@@ -116,15 +117,14 @@ impl Bundle {
     ///
     /// # Errors
     /// In the same cases as [`Self::copy_log`].
-    pub fn copy_data(&self, data: &DataFile, to: &mut dyn Write) -> Result<(), BundleRunError> {
+    pub fn copy_data(&self, data: &DataFile, to: &mut dyn Write) -> Result<(), StoredRunError> {
         self.copy(data.file.as_deref().unwrap_or_default(), to)
     }
 
-    fn copy(&self, name: &str, to: &mut dyn Write) -> Result<(), BundleRunError> {
-        let wrong = |source| BundleRunError::File { path: self.path.clone(), source };
-        let sum = self.opened.sum(name).map_err(wrong)?;
-        let file = File::open(&self.path)
-            .map_err(|source| BundleRunError::Io { path: self.path.clone(), source })?;
+    fn copy(&self, name: &str, to: &mut dyn Write) -> Result<(), StoredRunError> {
+        let wrong = wrong(&self.path);
+        let sum = self.opened.sum(name).map_err(&wrong)?;
+        let file = File::open(&self.path).map_err(StoredRunError::of_file(&self.path))?;
         bundle::copy(BufReader::new(file), self.limits, (name, sum), to).map_err(wrong)
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use inferometer_store::{RestoredRun, Store};
 
-use super::BundleRunError;
 use super::open::{Bundle, Bundled};
+use crate::stored_error::StoredRunError;
 
 /// A run of a bundle that is now in the store.
 pub struct Restored {
@@ -24,7 +24,7 @@ pub fn restore(
     store: &mut Store,
     bundle: &Bundle,
     run: &Bundled,
-) -> Result<Restored, BundleRunError> {
+) -> Result<Restored, StoredRunError> {
     if store.has_run(&run.id)? {
         let known = store.run(run.id.as_str())?;
         // Equal plans, start times and results identify the same run. The results are compared after parsing, because
@@ -34,7 +34,7 @@ pub fn restore(
             && known.summary.as_ref() == Some(&run.summary);
         return match is_same {
             true => Ok(Restored { was_there: true }),
-            false => Err(BundleRunError::Refused(format!(
+            false => Err(StoredRunError::refused(format!(
                 "{}: the store already has a different run {}; import the bundle into another store \
                  (--store)",
                 bundle.path.display(),
@@ -65,10 +65,10 @@ pub fn restore(
     entered.map(|()| Restored { was_there: false })
 }
 
-fn copy(bundle: &Bundle, run: &Bundled, log: &Path) -> Result<(), BundleRunError> {
-    let unwritable = |source| BundleRunError::Io { path: log.to_owned(), source };
-    let mut file = BufWriter::new(File::create(log).map_err(unwritable)?);
+fn copy(bundle: &Bundle, run: &Bundled, log: &Path) -> Result<(), StoredRunError> {
+    let unwritable = StoredRunError::of_file(log);
+    let mut file = BufWriter::new(File::create(log).map_err(&unwritable)?);
     bundle.copy_log(run, &mut file)?;
-    file.flush().map_err(unwritable)?;
+    file.flush().map_err(&unwritable)?;
     file.get_ref().sync_all().map_err(unwritable)
 }

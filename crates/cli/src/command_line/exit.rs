@@ -3,9 +3,6 @@
 
 use std::fmt::{self, Display};
 
-use crate::bundle::{BundleError, BundleRunError};
-use crate::import::ImportError;
-use crate::reproduce::ReproduceError;
 use crate::stored_error::StoredRunError;
 use inferometer_check::CheckError;
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -175,43 +172,11 @@ impl From<CheckError> for Failure {
     }
 }
 
-impl From<ImportError> for Failure {
-    fn from(error: ImportError) -> Self {
-        match error {
-            ImportError::Files(problems) => Self::mistakes(problems),
-            ImportError::Bundle(error) => error.into(),
-            ImportError::Open(error) => Self::usage(error),
-            ImportError::Store(error) => Self::run_failed(error),
-        }
-    }
-}
-
-impl From<BundleRunError> for Failure {
-    fn from(error: BundleRunError) -> Self {
-        match error {
-            BundleRunError::Store(_) | BundleRunError::Io { .. } => Self::run_failed(error),
-            BundleRunError::File { source: BundleError::Unwritable(_), .. } => {
-                Self::run_failed(error)
-            }
-            BundleRunError::Refused(_) | BundleRunError::File { .. } => Self::usage(error),
-        }
-    }
-}
-
-impl From<ReproduceError> for Failure {
-    fn from(error: ReproduceError) -> Self {
-        match error {
-            ReproduceError::Refused(why) => Self::usage(why),
-            ReproduceError::Plan(error) => error.into(),
-            ReproduceError::Bundle(error) => error.into(),
-        }
-    }
-}
-
 impl From<StoredRunError> for Failure {
     fn from(error: StoredRunError) -> Self {
         match error {
             StoredRunError::Refused(why) => Self::usage(why),
+            StoredRunError::Plan(error) => error.into(),
             StoredRunError::Report(error) => error.into(),
             _ => Self::run_failed(error),
         }

@@ -10,11 +10,11 @@ use inferometer_run::{
 use inferometer_store::{RunKind, RunState};
 use serde_json::Value;
 
-use super::ReproduceError;
 use super::data::locate_files;
 use super::here::LocalSetup;
 use crate::bundle::{Bundle, Bundled, CARD, set_file};
 use crate::plan_file;
+use crate::stored_error::StoredRunError;
 
 /// A run that will be measured again.
 pub struct RepeatedRun {
@@ -34,7 +34,7 @@ pub fn again(
     run: &Bundled,
     here: &LocalSetup,
     variables: &dyn Fn(&str) -> Option<String>,
-) -> Result<RepeatedRun, ReproduceError> {
+) -> Result<RepeatedRun, StoredRunError> {
     let there = measurable(run)?;
     let mut spec = asked(run, &there, here)?;
     let mut engine_flags = engine_flags(&there, here);
@@ -45,7 +45,7 @@ pub fn again(
             continue;
         }
         if !set_file(&mut spec, &key, &file) {
-            return Err(ReproduceError::refused(format!(
+            return Err(StoredRunError::refused(format!(
                 "{}: its manifest has a file for the key `{key}`, but the value of this key \
                     cannot be a file",
                 bundle.path.display()
@@ -55,7 +55,7 @@ pub fn again(
     let spec = with_keys(&spec, here)?;
     let mut all = variants(&spec, &[])?;
     let only = all.pop().filter(|_| all.is_empty());
-    let only = only.ok_or_else(|| ReproduceError::refused("the plan measures several servers"))?;
+    let only = only.ok_or_else(|| StoredRunError::refused("the plan measures several servers"))?;
     let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
     let learned = PlanInputs { engine_flags, cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
@@ -74,7 +74,7 @@ fn check_command(
     there: &Plan,
     plan: &Plan,
     here: &LocalSetup,
-) -> Result<(), ReproduceError> {
+) -> Result<(), StoredRunError> {
     let (Some(shown), Some(starts), true) = (&there.launch, &plan.launch, here.start_server) else {
         return Ok(());
     };
@@ -84,7 +84,7 @@ fn check_command(
     if what(shown) == what(starts) {
         return Ok(());
     }
-    Err(ReproduceError::refused(format!(
+    Err(StoredRunError::refused(format!(
         "run {} records that its server was started by `{}`, but its plan would start `{}`: start \
             the server yourself and give --target, or give --server-command",
         run.id,
@@ -94,9 +94,9 @@ fn check_command(
 }
 
 /// The plan of a run, if the run can be measured again.
-fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
+fn measurable(run: &Bundled) -> Result<Plan, StoredRunError> {
     let id = &run.id;
-    let refused = |why: &str| Err(ReproduceError::refused(format!("run {id} {why}")));
+    let refused = |why: &str| Err(StoredRunError::refused(format!("run {id} {why}")));
     if run.kind == RunKind::Imported {
         return refused("was imported, not planned: its requests are unknown");
     }
@@ -116,7 +116,7 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
 }
 
 /// The spec of the new run. The paths of data files are set later.
-fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, ReproduceError> {
+fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, StoredRunError> {
     let environment = &run.summary.environment;
     // With another server, absent keys could get other defaults. So the spec states all keys.
     let asked = spelled_out(&there.spec)?;
@@ -141,7 +141,7 @@ fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, Reprodu
     let is_embedded = matches!(there.target, TargetPlan::Embedded { .. });
     if run.kind == RunKind::Predicted {
         if gives_server || here.start_server {
-            return Err(ReproduceError::refused(format!(
+            return Err(StoredRunError::refused(format!(
                 "run {} is a prediction, which is repeated in virtual time: leave out \
                     --target, --server-command and --start-server",
                 run.id
@@ -172,9 +172,9 @@ fn servers_own(
     run: &Bundled,
     there: &Plan,
     here: &LocalSetup,
-) -> Result<ServerSpec, ReproduceError> {
+) -> Result<ServerSpec, StoredRunError> {
     let Some(launch) = &there.launch else {
-        return Err(ReproduceError::refused(format!(
+        return Err(StoredRunError::refused(format!(
             "run {} measured {}: give the server to measure now with --target, or a command that \
                 starts it with --server-command",
             run.id, run.summary.target.url
@@ -182,7 +182,7 @@ fn servers_own(
     };
     match (&there.spec.server, here.start_server) {
         (Some(server), true) => Ok(server.clone()),
-        _ => Err(ReproduceError::refused(format!(
+        _ => Err(StoredRunError::refused(format!(
             "run {} started its server by the command `{}`{}: --start-server runs that command here, as \
              you; instead of this flag, you can give --target or --server-command",
             run.id,
@@ -194,7 +194,7 @@ fn servers_own(
 
 /// The spec with the user's keys for the connection to the server. If the user gave a command that starts the server,
 /// the spec also has this command.
-fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
+fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, StoredRunError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
         let model = here.keys.get("model").and_then(Value::as_str).map(str::to_owned);
@@ -237,7 +237,7 @@ fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<S
 
 /// Checks that this program resolves the plan to the same loads and settings as in the bundle. The requests are
 /// compared later, by their hash.
-fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
+fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), StoredRunError> {
     // A load from a recording contains the path of the recording, which differs here. So the loads of a plan with a
     // recording are not compared; the hash of the requests covers the due times.
     let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
@@ -256,7 +256,7 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
         parts.iter().filter(|(_, is_same)| !is_same).map(|(name, _)| *name).collect();
     match differ.is_empty() {
         true => Ok(()),
-        false => Err(ReproduceError::refused(format!(
+        false => Err(StoredRunError::refused(format!(
             "run {}: this program ({}) resolves its plan differently: {} differ; use inferometer \
                 {}, which created it",
             run.id,

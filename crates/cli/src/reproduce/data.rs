@@ -2,17 +2,16 @@
 //! machine by their checksums or names.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use inferometer_formats::bundle::Checksum;
-use inferometer_net::file;
 use inferometer_plan::Plan;
 use inferometer_workload::fetch::{DATA_SETS, FetchConfig};
 
-use super::ReproduceError;
 use super::here::LocalSetup;
-use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of_plan};
+use crate::bundle::{Bundle, DataFile, FileOfPlan, files_of_plan, sum_of};
+use crate::stored_error::StoredRunError;
 
 /// The folder for extracted data files of bundles, next to the database.
 const FOLDER: &str = "inferometer.data";
@@ -29,14 +28,14 @@ pub fn locate_files(
     bundle: &Bundle,
     there: &Plan,
     here: &LocalSetup,
-) -> Result<Vec<(String, PathBuf)>, ReproduceError> {
+) -> Result<Vec<(String, PathBuf)>, StoredRunError> {
     let given = here.data.iter().map(|path| Ok((path.clone(), sum_of(path)?)));
-    let given = given.collect::<Result<Vec<_>, ReproduceError>>()?;
+    let given = given.collect::<Result<Vec<_>, StoredRunError>>()?;
     let data = &bundle.manifest().data;
     let is_named =
         |sum: &Checksum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
     if let Some((path, _)) = given.iter().find(|(_, sum)| !is_named(sum)) {
-        return Err(ReproduceError::refused(format!(
+        return Err(StoredRunError::refused(format!(
             "--data: {}: the bundle names no file with this SHA-256",
             path.display()
         )));
@@ -60,9 +59,9 @@ fn place(
     of_plan: &[FileOfPlan],
     given: &[(PathBuf, Checksum)],
     here: &LocalSetup,
-) -> Result<PathBuf, ReproduceError> {
+) -> Result<PathBuf, StoredRunError> {
     if data.file.is_some() {
-        return Ok(extract(bundle, data, here)?);
+        return extract(bundle, data, here);
     }
     let is_it = |sum: &Checksum| Some(&sum.sha256) == data.sha256.as_ref();
     if let Some((path, _)) = given.iter().find(|(_, sum)| is_it(sum)) {
@@ -85,7 +84,7 @@ fn place(
     let fetch = known.map_or_else(String::new, |known| {
         format!("; `inferometer fetch {}` downloads it", known.name)
     });
-    Err(ReproduceError::refused(match &data.sha256 {
+    Err(StoredRunError::refused(match &data.sha256 {
         Some(sha256) => format!(
             "{}: `{}` is neither in the bundle nor on this machine ({} bytes, SHA-256 {sha256}); \
                 give it with --data FILE{fetch}",
@@ -101,19 +100,10 @@ fn place(
     }))
 }
 
-fn sum_of(path: &Path) -> Result<Checksum, BundleRunError> {
-    let sum = file::open(path).and_then(|file| Checksum::of(BufReader::new(file)));
-    sum.map_err(|source| BundleRunError::Io { path: path.to_owned(), source })
-}
-
 /// Extracts a file of the bundle to a folder next to the store, where it remains available for the new run's plan.
-fn extract(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBuf, BundleRunError> {
+fn extract(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBuf, StoredRunError> {
     let folder = here.store.parent().unwrap_or(Path::new("")).join(FOLDER);
-    let unwritable = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BundleRunError::Io { path, source }
-    };
-    fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
+    fs::create_dir_all(&folder).map_err(StoredRunError::of_file(&folder))?;
     let sha256 = data.sha256.as_deref().unwrap_or_default();
     let short: String = sha256.chars().filter(char::is_ascii_hexdigit).take(SHORT).collect();
     // The reader of the bundle rejects names that point outside of the bundle.
@@ -124,10 +114,10 @@ fn extract(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBu
     }
     let new = folder.join(format!("{short}-{}.new", std::process::id()));
     let written = || {
-        let mut file = BufWriter::new(File::create(&new).map_err(unwritable(&new))?);
+        let mut file = BufWriter::new(File::create(&new).map_err(StoredRunError::of_file(&new))?);
         bundle.copy_data(data, &mut file)?;
-        file.flush().map_err(unwritable(&new))?;
-        fs::rename(&new, &path).map_err(unwritable(&path))
+        file.flush().map_err(StoredRunError::of_file(&new))?;
+        fs::rename(&new, &path).map_err(StoredRunError::of_file(&path))
     };
     let written = written();
     if written.is_err() {

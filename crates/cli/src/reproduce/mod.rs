@@ -8,30 +8,6 @@ mod data;
 mod facts;
 mod here;
 
-use inferometer_run::PlanError;
-
 pub use again::{RepeatedRun, again};
 pub use answer::{NewRun, Reproduced, reproduced};
 pub use here::LocalSetup;
-
-use crate::bundle::BundleRunError;
-
-/// Why a bundle cannot be measured again.
-#[derive(Debug, thiserror::Error)]
-pub enum ReproduceError {
-    /// The run cannot be measured again, or not as requested.
-    #[error("{0}")]
-    Refused(String),
-    /// The plan of the run cannot be resolved here.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The bundle cannot be read, or its data cannot be stored.
-    #[error(transparent)]
-    Bundle(#[from] BundleRunError),
-}
-
-impl ReproduceError {
-    fn refused(why: impl Into<String>) -> Self {
-        Self::Refused(why.into())
-    }
-}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::bundle::{Bundle, BundleRunError, Bundled};
+use crate::bundle::{Bundle, Bundled};
 use crate::command_line::{Failure, View, colour, interrupt, print, show, tell, variable};
 use crate::compare::{conditions, judgement};
 use crate::reproduce::{LocalSetup, NewRun, RepeatedRun, Reproduced, again, reproduced};
@@ -134,11 +134,8 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
     ranks::only_one("reproduce")?;
     let conditions = conditions(arguments.gate.as_deref())?;
     let options = Options { margin: arguments.margin / 100.0, seed: 0 };
-    let bundle = Bundle::open(&arguments.bundle).map_err(|error| match error {
-        // A file that cannot be read is a wrong argument, as in other commands.
-        BundleRunError::Io { .. } => Failure::usage(error),
-        error => error.into(),
-    })?;
+    // A file that cannot be read is a wrong argument, as in other commands.
+    let bundle = Bundle::open(&arguments.bundle).map_err(Failure::usage)?;
     let all = bundle.runs.iter().map(|run| {
         let many = bundle.runs.len() > 1;
         let out = arguments.out.as_ref();
