@@ -62,19 +62,10 @@ pub fn planned(
 
 /// Rejects loads in the spec, because the measured passes provide them.
 fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
-    let given = [
-        ("passes", spec.passes.is_some()),
-        ("rate", spec.rate.is_some()),
-        ("concurrency", spec.concurrency.is_some()),
-        ("requests", spec.requests.is_some()),
-        ("one_by_one", spec.one_by_one.is_some()),
-        ("stages", spec.stages.is_some()),
-        ("replay", spec.replay.is_some()),
-        ("replay_rows", spec.workload.rows.replay_rows == Some(true)),
-        ("duration", spec.duration.is_some()),
-    ];
-    match given.into_iter().find(|given| given.1) {
-        Some((key, _)) => Err(PlanError::new(format!(
+    let loads = ["passes", "rate", "concurrency", "requests", "one_by_one", "stages", "replay"];
+    let given = spec.given(&[&loads[..], &["replay_rows", "duration"]].concat());
+    match given.first() {
+        Some(key) => Err(PlanError::new(format!(
             "{key}: the load comes from {origin}; leave out {key}, or leave out --against"
         ))),
         None => Ok(()),

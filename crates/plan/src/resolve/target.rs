@@ -9,7 +9,7 @@ use inferometer_model::{Url, did_you_mean};
 use serde_json::{Map, Value as Json};
 
 use crate::spec::limits::MAX_NAME;
-use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+use crate::spec::{Known, Mistakes, OF_EMBEDDED, OF_TLS, Spec, SpecError, values};
 use crate::{LaunchPlan, SpreadPlan, TargetPlan, WorkloadPlan};
 
 use super::spread::is_token;
@@ -124,14 +124,8 @@ impl Spec {
         dialect: Option<&str>,
         mistakes: &mut Mistakes,
     ) -> TargetPlan {
-        for (key, given) in [
-            ("profile", self.profile.is_some()),
-            ("speed", self.speed.is_some()),
-            ("noise", self.noise.is_some()),
-        ] {
-            if given {
-                mistakes.add(key, self.no_key_of_the_embedded_engine(key));
-            }
+        for key in self.given(&OF_EMBEDDED) {
+            mistakes.add(key, self.no_key_of_the_embedded_engine(key));
         }
         let is_path = |path: &String| {
             path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
@@ -166,21 +160,13 @@ impl Spec {
             |headers| headers.into_iter().map(|(name, _)| name).collect(),
         );
         let insecure = self.insecure.unwrap_or(false);
-        let certificate = self.client_cert.is_some();
-        for (key, given) in [
-            ("ca_cert", self.ca_cert.is_some()),
-            ("insecure", insecure),
-            ("client_cert", certificate),
-            ("client_key", self.client_key.is_some()),
-        ] {
-            if given && !url.secure {
-                mistakes.add(key, "needs a target with an https:// address");
-            }
+        for key in self.given(&OF_TLS).into_iter().filter(|_| !url.secure) {
+            mistakes.add(key, "needs a target with an https:// address");
         }
         if insecure && self.ca_cert.is_some() {
             mistakes.add("insecure", "contradicts ca_cert; give only one of the two");
         }
-        if self.client_key.is_some() && !certificate {
+        if self.client_key.is_some() && self.client_cert.is_none() {
             mistakes.add("client_key", "needs a certificate; give client_cert too");
         }
         if self.proxy.is_some() && self.server.is_some() {
@@ -215,23 +201,12 @@ impl Spec {
     }
 
     fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
-        for (key, given) in [
-            ("server_card", self.server_card.is_some()),
-            ("endpoint", self.endpoint.is_some()),
-            ("header", self.header.is_some()),
-            ("api_key_env", self.api_key_env.is_some()),
-            ("ca_cert", self.ca_cert.is_some()),
-            ("insecure", self.insecure == Some(true)),
-            ("client_cert", self.client_cert.is_some()),
-            ("client_key", self.client_key.is_some()),
-            ("proxy", self.proxy.is_some()),
-            ("balance", self.balance.is_some()),
-            ("session_header", self.session_header.is_some()),
-            ("session_cookie", self.session_cookie.is_some()),
-        ] {
-            if given {
-                mistakes.add(key, "needs a target; the embedded engine does not use it");
-            }
+        let [before, after] = [
+            &["server_card", "endpoint", "header", "api_key_env"][..],
+            &["proxy", "balance", "session_header", "session_cookie"],
+        ];
+        for key in self.given(&[before, &OF_TLS, after].concat()) {
+            mistakes.add(key, "needs a target; the embedded engine does not use it");
         }
         let model = self.model.clone().unwrap_or_else(|| "chatglm3-6b".to_owned());
         let model = (known.model_of_hub_id)(&model).map_or(model, str::to_owned);

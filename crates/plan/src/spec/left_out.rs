@@ -1,8 +1,6 @@
 //! Which keys of a plan a command does not take, and why. The parser of the command has no flags for them, and
 //! [`Spec::resolve`] refuses most of them in a plan file too.
 
-use serde_json::Value as Json;
-
 use super::{BlockKeys, ConversationKeys, Mistakes, Spec};
 
 /// A command that measures or simulates a plan.
@@ -268,12 +266,9 @@ pub fn takes_workload(command: PlanCommand, workload: &str) -> bool {
 /// Adds a mistake for each key, and for the workload, that a plan file cannot have with this command. The value `false`
 /// counts as not given.
 pub(crate) fn refuse(spec: &Spec, command: PlanCommand, mistakes: &mut Mistakes) {
-    let given = spec.keys();
-    let is_given =
-        |key: &str| !matches!(given.get(key), None | Some(Json::Null | Json::Bool(false)));
     let of_command = |row: &&LeftOut| row.command == command && row.in_file == Refused;
     for row in LEFT_OUT.iter().filter(of_command) {
-        for key in row.keys.iter().filter(|key| is_given(key)) {
+        for key in spec.given(row.keys) {
             mistakes.add(key, row.why);
         }
     }

@@ -83,6 +83,14 @@ impl Spec {
         }
     }
 
+    /// Those of `keys` that are given. The value `false` counts as not given.
+    pub fn given<'a>(&self, keys: &[&'a str]) -> Vec<&'a str> {
+        let all = self.keys();
+        let is_given =
+            |key: &&&str| !matches!(all.get(**key), None | Some(Json::Null | Json::Bool(false)));
+        keys.iter().filter(is_given).copied().collect()
+    }
+
     /// A spec from its keys.
     ///
     /// # Errors
@@ -91,6 +99,11 @@ impl Spec {
         serde_json::from_value(Json::Object(keys))
     }
 }
+
+/// The keys of the embedded engine, which no other server has.
+pub const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
+/// The keys of a connection to a server behind TLS.
+pub const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
 
 /// The keys that are no flags of [`Spec`]: tables, and flags with several values that the command line reads itself.
 const WITHOUT_FLAG: [&str; 7] =

@@ -134,19 +134,9 @@ fn shared_mistakes(base: &Spec) -> Vec<String> {
     // A path applies to every server, but an address belongs to only one server.
     let metrics = base.observe.metrics_url.iter().flat_map(Addresses::all);
     let is_address = metrics.into_iter().any(|url| !url.starts_with('/'));
-    [
-        ("server", base.server.is_some()),
-        ("endpoint", base.endpoint.is_some()),
-        ("profile", base.profile.is_some()),
-        ("speed", base.speed.is_some()),
-        ("noise", base.noise.is_some()),
-        ("header", base.header.is_some()),
-    ]
-    .into_iter()
-    .chain([("metrics_url", is_address)])
-    .filter(|(_, given)| *given)
-    .map(|(key, _)| format!("{key}: move it into the [[target]] tables"))
-    .collect()
+    let given = base.given(&["server", "endpoint", "profile", "speed", "noise", "header"]);
+    let given = given.into_iter().chain(is_address.then_some("metrics_url"));
+    given.map(|key| format!("{key}: move it into the [[target]] tables")).collect()
 }
 
 impl TargetSpec {

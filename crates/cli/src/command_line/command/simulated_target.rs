@@ -3,7 +3,7 @@
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::profiles;
-use inferometer_plan::spec::{ObserveKeys, ServerSpec, Spec, Variant};
+use inferometer_plan::spec::{self, ObserveKeys, ServerSpec, Spec, Variant};
 use inferometer_run::PlanError;
 use inferometer_servers::launch::preset::EMBEDDED;
 use serde_json::Value;
@@ -34,12 +34,7 @@ impl Simulated {
     pub fn of(variant: &Variant, flags: &EngineFlags) -> Result<Self, PlanError> {
         let Variant { name, spec, .. } = variant;
         let is_server = spec.target.is_some() || spec.server.is_some();
-        let of_embedded = [
-            ("profile", spec.profile.is_some()),
-            ("speed", spec.speed.is_some()),
-            ("noise", spec.noise.is_some()),
-        ];
-        if let Some((key, _)) = of_embedded.into_iter().find(|(_, given)| is_server && *given) {
+        if let (true, Some(key)) = (is_server, spec.given(&spec::OF_EMBEDDED).first()) {
             return Err(PlanError::new(format!("{key}: applies only to the embedded engine")));
         }
         let stated = Stated::of(spec, flags)?;

@@ -1,6 +1,7 @@
 //! Determines which settings apply to a run. A user defines a setting once for many runs. So a setting is ignored if a
 //! run cannot use it, or if it contradicts the run. A flag or a plan key would be rejected in these cases.
 
+use inferometer_plan::spec::{OF_EMBEDDED, OF_TLS};
 use serde_json::Value;
 
 /// Settings for the connection to a server; the embedded engine does not use them.
@@ -17,12 +18,8 @@ const OF_SERVERS: [&str; 11] = [
     "session_header",
     "session_cookie",
 ];
-/// Settings for the connection to a server behind TLS.
-const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
 /// Settings that are ignored if the plan has `[[target]]` tables, because each table has its own value.
 const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
-/// Settings that apply only to the embedded engine.
-const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
 /// Settings that select the loads: if a run has one of them, the others are ignored.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
