@@ -37,7 +37,7 @@ pub use note::Note;
 pub use registry::{OpenWorkload, has_messages, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
-pub use workload::{RequestBatch, RequestsNeeded, Turn, Workload};
+pub use workload::{RequestBatch, RequestsNeeded, TooLong, Turn, Workload};
 
 use inferometer_plan::WorkloadPlan;
 

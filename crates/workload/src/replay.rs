@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::data_set::{self, RowEnd, RowLimit};
 use crate::random::RandomWords;
 use crate::workload::{WorkloadDefinition, longest_beyond, one_of_each_form, write_instants};
-use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
+use crate::{PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError};
 
 /// The version of the format.
 pub const SCHEMA: &str = "inferometer.workload/1";
@@ -308,11 +308,7 @@ impl Workload for Replay {
         Ok(RequestBatch { requests: requests[..count].to_vec(), notes: Vec::new() })
     }
 
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let RequestsNeeded { scope, count, .. } = *wanted;
         let key = (scope.cell.clone(), scope.pass.clone(), scope.repeat + 1);
         let sent = self.passes.get(&key).into_iter().flatten().take(count);

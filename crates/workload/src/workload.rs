@@ -50,6 +50,9 @@ pub struct RequestsNeeded<'a> {
     pub count: usize,
 }
 
+/// The lengths of a request that is too long, if there is one.
+pub type TooLong = Result<Option<CellPlan>, WorkloadError>;
+
 /// An opened workload: a source of requests.
 pub trait Workload: Send + Sync {
     /// Makes requests of one pass. The same context, cell and scope give the same request at an index, on any
@@ -90,11 +93,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// If the tokens of a prompt cannot be counted.
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         Ok(longest_beyond(limit, [wanted.cell]))
     }
 

@@ -18,7 +18,7 @@ use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request};
 use crate::fit::{self, Words};
 use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{
-    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, Turn, Workload,
+    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, TooLong, Turn, Workload,
     WorkloadError, fetch,
 };
 
@@ -156,11 +156,7 @@ impl Workload for Conversations {
 
     /// The last request of a conversation is its longest one: it has all earlier turns and answers. The tokens of a
     /// file's turns are not counted.
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let last = |number| {
             let plans = self.plans(wanted.context.seed, number);
             let turns = plans.iter().map(|turn| Some((turn.input?, turn.output?)));

@@ -13,7 +13,7 @@ use inferometer_model::CellPlan;
 use inferometer_plan::DrawnPlan;
 
 use crate::workload::{WorkloadDefinition, longest_beyond};
-use crate::{PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
+use crate::{PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
 
@@ -62,11 +62,7 @@ impl Workload for Drawn {
         true
     }
 
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let around = cell.input_length.saturating_sub(self.prefix_length);
         let lengths = (0..count.min(MOST_DRAWN) as u64).map(|index| {

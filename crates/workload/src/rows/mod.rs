@@ -29,7 +29,7 @@ use crate::workload::{
     WorkloadDefinition, any_messages, longest_beyond, one_of_each_form, rows_left_out,
     unused_columns, write_instants,
 };
-use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, Workload, WorkloadError};
+use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError};
 
 pub use row::{LeftOut, Loaded, Row, RowReason};
 
@@ -169,11 +169,7 @@ impl Workload for Rows {
         Ok(RequestBatch { requests, notes: (again > 0).then_some(note).into_iter().collect() })
     }
 
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
         let taken = if self.timed { 0 } else { scope.used_before };

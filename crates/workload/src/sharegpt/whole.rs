@@ -14,7 +14,8 @@ use super::file::{self, Exchange};
 use super::pool::ConversationPool;
 use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{
-    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
+    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, TooLong, Workload,
+    WorkloadError, fetch,
 };
 
 /// The workload as a plan configures it.
@@ -112,11 +113,7 @@ impl Workload for FirstTurns {
         Ok(RequestBatch { requests, notes })
     }
 
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         if u64::from(self.limits.max_total_tokens) + u64::from(context.reserve) <= limit {
             return Ok(None);

@@ -14,7 +14,8 @@ use crate::workload::{
     WorkloadDefinition, longest_beyond, rows_left_out, unused_columns, write_instants,
 };
 use crate::{
-    Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError, fetch,
+    Note, PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong, Workload,
+    WorkloadError, fetch,
 };
 
 /// The maximum number of requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about
@@ -134,11 +135,7 @@ impl Workload for Trace {
         Some(self.timeline.arrivals.len() as u64)
     }
 
-    fn beyond(
-        &self,
-        wanted: &RequestsNeeded<'_>,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, wanted: &RequestsNeeded<'_>, limit: u64) -> TooLong {
         let sent = self.timeline.arrivals.iter().take(wanted.count);
         Ok(longest_beyond(limit, sent.map(|arrival| lengths(&arrival.row))))
     }
