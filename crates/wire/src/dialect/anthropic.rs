@@ -130,7 +130,6 @@ struct Event<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     message: Option<Started>,
-    #[serde(borrow)]
     delta: Option<Delta<'a>>,
     usage: Option<UsageBody>,
 }
@@ -150,11 +149,8 @@ struct Started {
 struct Delta<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
-    #[serde(borrow)]
     thinking: Option<Text<'a>>,
-    #[serde(borrow)]
     partial_json: Option<Text<'a>>,
-    #[serde(borrow)]
     stop_reason: Option<Text<'a>>,
 }
 
@@ -176,9 +172,7 @@ impl Delta<'_> {
 struct WholeMessage<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
-    #[serde(borrow)]
     content: Option<Vec<Block<'a>>>,
-    #[serde(borrow)]
     stop_reason: Option<Text<'a>>,
     usage: Option<UsageBody>,
 }
@@ -187,7 +181,6 @@ struct WholeMessage<'a> {
 struct Block<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
-    #[serde(borrow)]
     thinking: Option<Text<'a>>,
     input: Option<Value>,
 }

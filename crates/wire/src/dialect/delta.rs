@@ -15,19 +15,13 @@ pub(super) struct Delta<'a> {
     role: Option<IgnoredAny>,
     #[serde(borrow)]
     content: Option<Content<'a>>,
-    #[serde(borrow)]
     reasoning_content: Option<Text<'a>>,
-    #[serde(borrow)]
     reasoning: Option<Text<'a>>,
     /// OpenRouter's parts of the reasoning, usually beside `reasoning`.
-    #[serde(borrow)]
     reasoning_details: Option<Vec<Part<'a>>>,
-    #[serde(borrow)]
     refusal: Option<Text<'a>>,
-    #[serde(borrow)]
     tool_calls: Option<Vec<ToolCall<'a>>>,
     /// The form of a tool call before `tool_calls`.
-    #[serde(borrow)]
     function_call: Option<Function<'a>>,
 }
 
@@ -137,11 +131,8 @@ pub(super) enum Content<'a> {
 pub(super) struct Part<'a> {
     #[serde(borrow)]
     text: Option<Content<'a>>,
-    #[serde(borrow)]
     refusal: Option<Content<'a>>,
-    #[serde(borrow)]
     thinking: Option<Content<'a>>,
-    #[serde(borrow)]
     summary: Option<Content<'a>>,
 }
 

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::decode::{Decoded, Undecoded};
 
 /// A string that is borrowed from the message unless it contains escapes. It has its own type, because serde
-/// does not borrow inside an `Option<Cow<str>>`.
+/// does not borrow inside an `Option<Cow<str>>`. A struct that has texts marks one of them with `borrow`, which holds
+/// for all of them.
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

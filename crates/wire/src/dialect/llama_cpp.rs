@@ -89,7 +89,6 @@ struct Message<'a> {
     #[serde(borrow)]
     content: Option<Text<'a>>,
     stop: Option<bool>,
-    #[serde(borrow)]
     stop_type: Option<Text<'a>>,
     #[serde(default, deserialize_with = "tokens")]
     tokens_predicted: Option<u32>,

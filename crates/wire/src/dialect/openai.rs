@@ -321,7 +321,6 @@ struct Chunk<'a> {
     choices: Option<Choices<Choice<'a>>>,
     usage: Option<UsageBody>,
     error: Option<IgnoredAny>,
-    #[serde(borrow)]
     object: Option<Text<'a>>,
     message: Option<IgnoredAny>,
 }
@@ -344,11 +343,8 @@ struct Choice<'a> {
     index: Option<u32>,
     #[serde(borrow)]
     text: Option<Text<'a>>,
-    #[serde(borrow)]
     delta: Option<Delta<'a>>,
-    #[serde(borrow)]
     message: Option<Delta<'a>>,
-    #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
     token_ids: Option<Count>,
 }

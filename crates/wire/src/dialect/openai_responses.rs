@@ -101,9 +101,7 @@ impl Decode for Responses {
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
-    #[serde(borrow)]
     delta: Option<Content<'a>>,
-    #[serde(borrow)]
     response: Option<Response<'a>>,
 }
 
@@ -111,12 +109,9 @@ struct Event<'a> {
 struct Response<'a> {
     #[serde(borrow)]
     status: Option<Text<'a>>,
-    #[serde(borrow)]
     incomplete_details: Option<Incomplete<'a>>,
     usage: Option<UsageBody>,
-    #[serde(borrow)]
     error: Option<Failed<'a>>,
-    #[serde(borrow)]
     output: Option<Vec<Item<'a>>>,
 }
 
@@ -148,10 +143,8 @@ struct Failed<'a> {
 struct Item<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     content: Option<Content<'a>>,
     /// The reasoning in short, from servers that hide the reasoning itself.
-    #[serde(borrow)]
     summary: Option<Content<'a>>,
     arguments: Option<Value>,
 }

@@ -110,10 +110,8 @@ struct Message<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
     output_ids: Option<Count>,
-    #[serde(borrow)]
     meta_info: Option<Meta<'a>>,
     error: Option<IgnoredAny>,
-    #[serde(borrow)]
     object: Option<Text<'a>>,
 }
 
@@ -135,7 +133,6 @@ struct Meta<'a> {
 struct Finish<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     message: Option<Text<'a>>,
 }
 

@@ -115,9 +115,7 @@ fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
 struct Message<'a> {
     #[serde(borrow)]
     token: Option<Token<'a>>,
-    #[serde(borrow)]
     generated_text: Option<Text<'a>>,
-    #[serde(borrow)]
     details: Option<Details<'a>>,
     error: Option<IgnoredAny>,
 }

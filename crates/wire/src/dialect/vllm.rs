@@ -91,6 +91,5 @@ struct Message<'a> {
     #[serde(borrow)]
     text: Option<Choices<Text<'a>>>,
     error: Option<IgnoredAny>,
-    #[serde(borrow)]
     object: Option<Text<'a>>,
 }
