@@ -4,6 +4,7 @@
 use inferometer::stored_error::StoredRunError;
 use inferometer::{PlanError, RunError};
 use inferometer_store::StoreError;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -103,24 +104,17 @@ impl From<StoredRunError> for Error {
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         Python::attach(|py| {
-            let raised = |class: &str, value: Py<PyAny>| {
+            let (class, value) = match error {
+                Error::Plan(mistakes) => ("PlanError", mistakes.into_py_any(py)),
+                Error::Run(why) => ("RunError", why.into_py_any(py)),
+                Error::Store(why) => ("StoreError", why.into_py_any(py)),
+                Error::Interrupted(why) => return PyKeyboardInterrupt::new_err(why),
+            };
+            let made = || {
                 let class = py.import("inferometer._errors")?.getattr(class)?;
-                PyResult::Ok(Self::from_value(class.call1((value,))?))
+                PyResult::Ok(Self::from_value(class.call1((value?,))?))
             };
-            let text = |text: String| text.into_pyobject(py).map(|text| text.into_any().unbind());
-            let made = match error {
-                Error::Plan(mistakes) => mistakes
-                    .into_pyobject(py)
-                    .and_then(|mistakes| raised("PlanError", mistakes.unbind())),
-                Error::Run(why) => {
-                    text(why).map_err(Self::from).and_then(|why| raised("RunError", why))
-                }
-                Error::Store(why) => {
-                    text(why).map_err(Self::from).and_then(|why| raised("StoreError", why))
-                }
-                Error::Interrupted(why) => Ok(PyKeyboardInterrupt::new_err(why)),
-            };
-            made.unwrap_or_else(|error| error)
+            made().unwrap_or_else(|error| error)
         })
     }
 }
