@@ -1,9 +1,17 @@
 //! Formats counts and figures for readers. All texts for people use these functions, so that the same figure has the
 //! same digits everywhere.
 
+use std::fmt::Display;
+
 /// An integer; from five digits on, commas separate groups of three digits: `2048`, `12,345`.
 pub fn count(value: u64) -> String {
     thousands(&value.to_string())
+}
+
+/// A number and its noun: `1 cell`, `2 cells`.
+pub fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// Adds commas between groups of three digits to the text of an integer that has at least five digits.

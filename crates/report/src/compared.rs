@@ -6,6 +6,7 @@
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
 use inferometer_model::Change;
+use inferometer_model::digits::counted;
 
 use crate::{compared_answers, significant};
 
@@ -179,10 +180,6 @@ fn told(row: &Row) -> String {
         None => "no interval".to_owned(),
     };
     format!("{} is {} ({interval}; {})", row.figure, change.words(), row.place())
-}
-
-fn counted(count: usize, of: &str) -> String {
-    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
 #[cfg(test)]

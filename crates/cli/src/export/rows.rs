@@ -12,6 +12,7 @@ use inferometer_formats::export::table::{
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
 use inferometer_model::Record;
+use inferometer_model::digits::counted;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_run::summarise_log;
 use inferometer_store::{PassItem, StoredRun};
@@ -147,11 +148,6 @@ fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, StoredRunErro
         ))),
         rows => Ok(rows),
     }
-}
-
-/// A number with a noun, such as `1 row` or `2 rows`.
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, StoredRunError> {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use derive_more::Display;
 use inferometer_analysis::{PassSummary, SearchAnswer, SweepAnswer};
-use inferometer_model::digits::percent;
+use inferometer_model::digits::{counted, percent};
 use inferometer_model::{CellPlan, Finding};
 use inferometer_plan::search::Over;
 use serde::Serialize;
@@ -345,11 +345,6 @@ pub fn pass_ended(label: &str, summary: &PassSummary) -> String {
 
 fn or<'a>(name: &'a Option<String>, unknown: &'static str) -> &'a str {
     name.as_deref().unwrap_or(unknown)
-}
-
-/// A number and its noun: `1 cell`, `2 cells`.
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
