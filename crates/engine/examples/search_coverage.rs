@@ -8,7 +8,7 @@
 #[path = "../tests/support/search.rs"]
 mod support;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Mutex;
 
 use inferometer_analysis::search::SearchEnding;
 use inferometer_engine::{EngineConfig, Noise};
@@ -214,17 +214,9 @@ fn measure(
 
 /// The results of a function for each number, in their order, computed on all cores.
 fn on_all_cores<T: Send>(numbers: std::ops::Range<u64>, of: impl Fn(u64) -> T + Sync) -> Vec<T> {
-    let next = AtomicU64::new(numbers.start);
-    let some = || {
-        let mut found = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Relaxed);
-            if !numbers.contains(&number) {
-                return found;
-            }
-            found.push((number, of(number)));
-        }
-    };
+    let next = Mutex::new(numbers);
+    let take = || next.lock().expect("no panic").next();
+    let some = || std::iter::from_fn(take).map(|number| (number, of(number))).collect::<Vec<_>>();
     let mut found: Vec<(u64, T)> = std::thread::scope(|scope| {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let started: Vec<_> = (0..cores).map(|_| scope.spawn(some)).collect();
