@@ -7,7 +7,9 @@ use super::choice;
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::two_significant;
-use crate::trace::{Line, MOST_POINTS, PassTrace, ServerCourse, parts_within, thinned_to};
+use crate::trace::{
+    CardCourse, Line, MOST_POINTS, PassTrace, ServerCourse, parts_within, thinned_to,
+};
 use crate::{Traces, count};
 
 /// The maximum number of points of a line over all passes together. The limit for a single pass is at least
@@ -283,11 +285,7 @@ fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> O
     out.windows(2).any(is_drawn).then_some(out)
 }
 
-fn cards(
-    all: &[Placed<'_>],
-    most: usize,
-    of: fn(&crate::trace::CardCourse) -> Line,
-) -> Vec<Series> {
+fn cards(all: &[Placed<'_>], most: usize, of: fn(&CardCourse) -> Line) -> Vec<Series> {
     let indices = all.iter().flat_map(|(.., t)| &t.course.cards).map(|card| card.index);
     let indices: std::collections::BTreeSet<u32> = indices.collect();
     let line = |index: u32| {

@@ -4,7 +4,7 @@ mod records;
 
 use inferometer_model::metrics::{e2e, icl, tpot, ttft};
 use inferometer_model::stats::Distribution;
-use inferometer_model::{Definition, Finding, Outcome, OutcomeCounts, Statistic, code};
+use inferometer_model::{Definition, Finding, Outcome, OutcomeCounts, PassPlan, Statistic, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -100,10 +100,7 @@ fn phase<'a>(document: &Document<'a>, sent: u64, seconds: Option<f64>) -> Option
 }
 
 /// Returns the load of a phase, and a finding if a part of the load is not imported.
-fn plan(
-    phase: Option<&Value>,
-    requests: u64,
-) -> (inferometer_model::load::PassPlan, Option<Finding>) {
+fn plan(phase: Option<&Value>, requests: u64) -> (PassPlan, Option<Finding>) {
     let null = Value::Null;
     let phase = phase.unwrap_or(&null);
     let count = |key: &str| phase[key].as_u64().and_then(|count| u32::try_from(count).ok());

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::table_import::TableForm;
-use inferometer_analysis::{Cell, ImportedPass};
+use inferometer_analysis::{Cell, Imported, ImportedPass};
 use inferometer_model::{Bound, Finding, OutcomeCounts, PassPlan, Target, code};
 use serde_json::Value;
 
@@ -67,11 +67,7 @@ fn engine(model: Option<&str>) -> Target {
     target
 }
 
-fn run(
-    mut imported: inferometer_analysis::imported::Imported,
-    target: Target,
-    tests: Vec<Test>,
-) -> Import {
+fn run(mut imported: Imported, target: Target, tests: Vec<Test>) -> Import {
     let findings = vec![Finding::of(
         code::IMPORTED_NO_SERVER,
         "llama-bench measures the engine in its own process, without a server, requests or \

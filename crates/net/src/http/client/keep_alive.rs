@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
+
 use super::error::ClientError;
 use super::stream::Stream;
 use super::{Client, ClientResponse, Reuse};
@@ -30,11 +32,7 @@ impl KeepAliveClient {
     ///
     /// # Errors
     /// When no complete response of the server arrives, or when the response is not HTTP or too large.
-    pub fn post(
-        &self,
-        path: &str,
-        body: &serde_json::Value,
-    ) -> Result<ClientResponse, ClientError> {
+    pub fn post(&self, path: &str, body: &Value) -> Result<ClientResponse, ClientError> {
         let body = body.to_string();
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let send = |mut stream: Stream| {

@@ -21,6 +21,7 @@ use inferometer_model::json::parsed_bytes;
 use inferometer_model::{Secrets, Url};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{HttpError, MessageEnd, Piece, ResponseParser, request_head};
+use serde_json::Value;
 
 use crate::tls::{Identity, TlsClient, Trust, tls_failure};
 use crate::{Address, monotonic_now, time_limit};
@@ -188,11 +189,7 @@ impl Client {
     ///
     /// # Errors
     /// When no complete response of the server arrives, or when the response is not HTTP or too large.
-    pub fn post(
-        &self,
-        path: &str,
-        body: &serde_json::Value,
-    ) -> Result<ClientResponse, ClientError> {
+    pub fn post(&self, path: &str, body: &Value) -> Result<ClientResponse, ClientError> {
         self.request("POST", path, Some(&body.to_string()))
     }
 
@@ -200,11 +197,7 @@ impl Client {
     ///
     /// # Errors
     /// When the status is not 200 or the body is not JSON.
-    pub fn json(
-        &self,
-        path: &str,
-        response: &ClientResponse,
-    ) -> Result<serde_json::Value, ClientError> {
+    pub fn json(&self, path: &str, response: &ClientResponse) -> Result<Value, ClientError> {
         if response.status != 200 {
             return Err(ClientError::Refused {
                 url: self.url.to_string(),
