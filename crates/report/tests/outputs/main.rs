@@ -1,5 +1,5 @@
 //! Tests of all outputs: their text, the structure of plots, and their conversion to PNG. Whether a chart looks good is
-//! not tested; the example `gallery` writes charts that a person can judge.
+//! not tested: a person must judge the charts of a report (`inferometer report`).
 
 #[path = "../support/mod.rs"]
 mod support;
