@@ -46,19 +46,15 @@ pub enum ErrorColumn {
     TtftP99Limited,
 }
 
-impl ErrorColumn {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "output_tokens_per_s",
-            Self::Latency => "latency_per_output_token_ms",
-            Self::Tpot => "tpot_ms",
-            Self::TtftP50 => "ttft_p50_ms",
-            Self::TtftP99 => "ttft_p99_ms",
-            Self::TtftP50Limited => "ttft_p50_limited_ms",
-            Self::TtftP99Limited => "ttft_p99_limited_ms",
-        }
-    }
-}
+inferometer_model::names!(ErrorColumn {
+    Throughput => "output_tokens_per_s",
+    Latency => "latency_per_output_token_ms",
+    Tpot => "tpot_ms",
+    TtftP50 => "ttft_p50_ms",
+    TtftP99 => "ttft_p99_ms",
+    TtftP50Limited => "ttft_p50_limited_ms",
+    TtftP99Limited => "ttft_p99_limited_ms",
+});
 
 /// A range around a prediction, on a logarithmic scale. Its ends are the prediction times exp(`shift` - `half`) and
 /// times exp(`shift` + `half`). If the range does not contain the prediction, it is extended to the prediction.
@@ -176,15 +172,16 @@ pub fn confidence_from(
     let (of, mut ranges) = match own {
         Some(own) => {
             let of = own_in_words(config, own);
-            (of, COLUMNS.map(|column| of_own(known, config, own, column)))
+            (of, ErrorColumn::ALL.map(|column| of_own(known, config, own, column)))
         }
         None if is_of_today => {
-            let sets = COLUMNS.map(|column| left_out::of_other_sets(known, config, column));
+            let sets =
+                ErrorColumn::ALL.map(|column| left_out::of_other_sets(known, config, column));
             let count = sets.iter().flatten().map(|set| set.1).max().unwrap_or(0);
             let of = format!("{count} sets of rows of other models, each left out of the fit");
             let is_own = known.iter().all(|known| known.name != config.profile.name);
             let fits = if is_own { tables.as_slice() } else { &[] };
-            let ranges = sets.into_iter().zip(COLUMNS).map(|(set, column)| {
+            let ranges = sets.into_iter().zip(ErrorColumn::ALL).map(|(set, column)| {
                 set.map(|(range, _)| not_narrower(range, known, config, (fits, column)))
             });
             let of = if is_own {
@@ -193,10 +190,10 @@ pub fn confidence_from(
                 of
             };
             let mut ranges = ranges.collect::<Vec<_>>().into_iter();
-            (of, COLUMNS.map(|_| ranges.next().flatten()))
+            (of, ErrorColumn::ALL.map(|_| ranges.next().flatten()))
         }
         None => {
-            let spread = COLUMNS.map(|column| Spread::of(known, config, &tables, column));
+            let spread = ErrorColumn::ALL.map(|column| Spread::of(known, config, &tables, column));
             let of = spread.iter().flatten().next().map_or_else(String::new, Spread::words);
             let range = |spread: Spread| LogRange { shift: 0.0, half: spread.logarithm() };
             (of, spread.map(|spread| spread.map(range)))
@@ -211,7 +208,7 @@ pub fn confidence_from(
         ),
         false => of,
     };
-    for (range, column) in ranges.iter_mut().zip(COLUMNS) {
+    for (range, column) in ranges.iter_mut().zip(ErrorColumn::ALL) {
         *range = range.map(|it| LogRange { half: widened(column, it.half), ..it });
     }
     // A wider range contains no more information than a guess.
@@ -237,17 +234,6 @@ fn not_narrower(
     let halves = fits.iter().filter_map(of_fit).map(|own| own.half + own.shift.abs());
     LogRange { half: halves.fold(range.half, f64::max), ..range }
 }
-
-/// All columns, in the order of their discriminants.
-const COLUMNS: [ErrorColumn; 7] = [
-    ErrorColumn::Throughput,
-    ErrorColumn::Latency,
-    ErrorColumn::Tpot,
-    ErrorColumn::TtftP50,
-    ErrorColumn::TtftP99,
-    ErrorColumn::TtftP50Limited,
-    ErrorColumn::TtftP99Limited,
-];
 
 /// Describes the errors of the model's own rows.
 fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {

@@ -15,15 +15,23 @@ pub enum DataSet {
     TimedTrace,
 }
 
+// The names are those of vLLM.
+inferometer_model::names!(DataSet {
+    Random => "random",
+    Sharegpt => "sharegpt",
+    Custom => "custom",
+    PrefixRepetition => "prefix_repetition",
+    TimedTrace => "timed_trace",
+});
+
 impl DataSet {
     /// The data set that --dataset-name names. If it is not supported, records a mistake and returns `Random`.
     pub fn of(reader: &mut Reader<'_>) -> Self {
-        let why = match reader.text("--dataset-name").unwrap_or("random") {
-            "random" => return Self::Random,
-            "sharegpt" => return Self::Sharegpt,
-            "custom" => return Self::Custom,
-            "prefix_repetition" => return Self::PrefixRepetition,
-            "timed_trace" => return Self::TimedTrace,
+        let name = reader.text("--dataset-name").unwrap_or("random");
+        if let Some(known) = Self::named(name) {
+            return known;
+        }
+        let why = match name {
             "burstgpt" => {
                 "vllm bench serve sends only the GPT-4 rows, in another order; use \
                  `inferometer run --workload trace --trace-format burstgpt --rate R`"
@@ -44,20 +52,8 @@ impl DataSet {
             }
             _ => "it is not one of random, sharegpt, custom, prefix_repetition, timed_trace",
         };
-        let name = reader.text("--dataset-name").unwrap_or_default();
         reader.mistake("--dataset-name", format!("`{name}`: {why}"));
         Self::Random
-    }
-
-    /// The name of the data set in vLLM.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Sharegpt => "sharegpt",
-            Self::Custom => "custom",
-            Self::PrefixRepetition => "prefix_repetition",
-            Self::TimedTrace => "timed_trace",
-        }
     }
 
     /// Whether the data set states when requests arrive.
