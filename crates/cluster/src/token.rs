@@ -1,6 +1,7 @@
 //! The token of a run: only processes that have the token can join. The token itself is never sent. Each side proves
 //! that it has the token by a keyed hash (HMAC-SHA-256) over random text that the other side has just generated.
 
+use inferometer_model::request::hex;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -76,10 +77,6 @@ pub(crate) fn nonce() -> Result<String, TokenError> {
     let mut drawn = [0; NONCE_BYTES];
     SystemRandom::new().fill(&mut drawn).map_err(|_| TokenError::NoRandom)?;
     Ok(hex(&drawn))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

@@ -39,7 +39,8 @@ pub use loop_stats::{LoopStats, STALL};
 pub use stamp::{StampStats, monotonic_now, wall_clock_ns};
 pub use sys::{
     EndSignal, ProcUnits, adopt_orphans, end_process, fail_writes_beyond_file_limit, open_files,
-    proc_units, process_cpu_time, raise_open_files_limit, reap_any_child, thread_cpu_time,
+    proc_units, process_cpu_time, process_memory, raise_open_files_limit, reap_any_child,
+    thread_cpu_time,
 };
 pub use thread::{spawn, spawn_scoped};
 pub use waker::Waker;

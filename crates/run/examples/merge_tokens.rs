@@ -20,7 +20,7 @@ use inferometer_cluster::{
 use inferometer_drive::Live;
 use inferometer_model::fixture::steady;
 use inferometer_model::{Environment, Observed, Record, Target};
-use inferometer_net::{Nanos, monotonic_now, spawn, spawn_scoped};
+use inferometer_net::{Nanos, monotonic_now, process_memory, spawn, spawn_scoped};
 use inferometer_plan::spec::{Known, Spec};
 use inferometer_run::recording::header::{self, TimeOrigin};
 use inferometer_run::recording::queue::record_queue;
@@ -145,7 +145,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         spawn_scoped(scope, move || {
             while !over.load(Relaxed) {
                 std::thread::sleep(Duration::from_secs(2));
-                let (done, memory) = (live.look().ended, memory("VmRSS:"));
+                let (done, memory) = (live.look().ended, process_memory("VmRSS:").unwrap_or(0));
                 if first.load(Relaxed) == 0 && done * 10 > records {
                     first.store(memory, Relaxed);
                 }
@@ -169,7 +169,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         .map_or(0, |files| files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum());
     std::fs::remove_dir_all(&folder)?;
     let (seconds, peak, first) =
-        (began.elapsed().as_secs_f64(), memory("VmHWM:"), first.load(Relaxed));
+        (began.elapsed().as_secs_f64(), process_memory("VmHWM:").unwrap_or(0), first.load(Relaxed));
     println!(
         "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, \
          {} MiB when a tenth was merged; log {:.4} bytes per token",
@@ -189,12 +189,4 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         None if first > 0 && peak > first + MOST_MORE => Err("memory grew too much".into()),
         None => Ok(()),
     }
-}
-
-/// The memory of this process, in bytes: the value in `/proc/self/status` with the name `which`.
-fn memory(which: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap_or_default();
-    let kib: u64 = line.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0);
-    kib << 10
 }

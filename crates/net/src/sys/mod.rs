@@ -61,6 +61,14 @@ pub fn thread_cpu_time() -> Duration {
     Duration::from_nanos(clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
+/// Memory of this process in bytes: the value of `key`, such as `VmRSS:`, in `/proc/self/status`.
+pub fn process_memory(key: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Makes timers of this thread expire on time instead of up to 50 microseconds late.
 pub fn use_precise_timers() {
     // SAFETY: the call takes numbers only. It cannot fail for a positive slack.

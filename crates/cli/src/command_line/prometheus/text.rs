@@ -4,7 +4,7 @@
 
 use inferometer_model::OutcomeKind;
 use inferometer_net::http::prometheus::{Exposition, Kind};
-use inferometer_net::process_cpu_time;
+use inferometer_net::{process_cpu_time, process_memory};
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
 /// The metrics as text. The live state is locked only while the run and the pass are described and the totals are
@@ -184,18 +184,10 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
     ] {
         out.one(Kind::Counter, name, help, value);
     }
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    if let Some(bytes) = resident_bytes(&status) {
+    if let Some(bytes) = process_memory("VmRSS:") {
         let name = "process_resident_memory_bytes";
         out.one(Kind::Gauge, name, "Resident memory of the client.", bytes as f64);
     }
-}
-
-/// The value of `VmRSS` in a process's status, in bytes.
-fn resident_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }
 
 #[cfg(test)]
