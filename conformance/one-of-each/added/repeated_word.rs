@@ -20,7 +20,7 @@ impl WorkloadDefinition for RepeatedWord {
 
 impl Workload for RepeatedWord {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
-        let RequestsNeeded { context, cell, scope, count } = *wanted;
+        let RequestsNeeded { context, cell, scope, count, .. } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let tokenizer = context.tokenizer.as_ref();
         let made = (0..count as u64).map(|index| {
