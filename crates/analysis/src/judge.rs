@@ -31,7 +31,7 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     results
 }
 
-fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
+pub(crate) fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
     let measured = measure(objective.metric, objective.statistic, pass);
     let figure = (objective.metric, objective.statistic);
     let range = measured.and_then(|value| predicted_range(figure, cell, pass, value));

@@ -6,6 +6,7 @@ use inferometer_model::metrics::{
 };
 use inferometer_model::stats::Distribution;
 use inferometer_model::{Definition, OutcomeCounts, PassKind, StopReason, TokensFrom, digits};
+use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;
@@ -129,6 +130,14 @@ pub struct PassSummary {
 }
 
 impl PassSummary {
+    /// Whether the pass has this load: requests in flight, or requests per second.
+    pub(crate) fn is_at(&self, over: Over, load: f64) -> bool {
+        match over {
+            Over::Rate => self.rate == Some(load),
+            Over::Concurrency => self.concurrency.map(f64::from) == Some(load),
+        }
+    }
+
     /// The distribution of a metric, if it was measured.
     pub fn latency(&self, metric: &Definition) -> Option<&Distribution> {
         self.latencies.get(metric)

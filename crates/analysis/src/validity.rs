@@ -50,10 +50,7 @@ pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>
 
 /// The first reason why the passes of a cell at one load are suspect; `None` if they are valid.
 pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
-    let is_of_load = |pass: &&PassSummary| match over {
-        Over::Rate => pass.rate == Some(load),
-        Over::Concurrency => pass.concurrency.map(f64::from) == Some(load),
-    };
+    let is_of_load = |pass: &&PassSummary| pass.is_at(over, load);
     let passes: Vec<PassSummary> = cell.passes.iter().filter(is_of_load).cloned().collect();
     let (_, reasons) = judge(&[cell::cell(cell.input_length, cell.output_length, passes)], &[]);
     reasons.into_iter().next()

@@ -47,7 +47,7 @@ fn blocks<'a>(document: &AbDocument, charts: &'a [Chart]) -> Vec<Block<'a>> {
         Block::Heading(1, title(document)),
         Block::Callout(tone, answer.sentence.clone(), vec![plain(facts(document))]),
     ];
-    blocks.extend(answer.findings.iter().map(finding));
+    blocks.extend(answer.findings.iter().map(|one| finding(&[one])));
     blocks.extend([
         Block::Heading(2, "Figures".to_owned()),
         Block::Table(table(answer)),

@@ -1,6 +1,7 @@
 //! The answers of searches and sweeps: for each answer a heading, a sentence and a table of its loads.
 
 use inferometer_analysis::Summary;
+use inferometer_model::digits::percent;
 
 use crate::{Table, search, sweep};
 
@@ -16,6 +17,10 @@ pub(crate) struct Answer {
     pub sentence: String,
     /// One row for each load, with the results at that load.
     pub table: Table,
+    /// The columns of the table that most readers need, for a terminal.
+    pub main_table: Table,
+    /// How to read the main table, in few words.
+    pub legend: String,
     /// How to read the table.
     pub explanation: String,
 }
@@ -28,6 +33,8 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
         place: answer.place(),
         sentence: search::sentence(answer),
         table: search::table(answer),
+        main_table: search::table(answer),
+        legend: "In brackets: the 95 % interval of each load alone.".to_owned(),
         explanation: search::explanation(answer),
     });
     let sweeps = summary.sweeps.iter().map(|answer| Answer {
@@ -35,16 +42,15 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
         cell: answer.cell().to_string(),
         place: answer.cell().to_string(),
         sentence: answer.answer.clone(),
-        table: sweep::table(answer),
+        table: sweep::table(answer, true),
+        main_table: sweep::table(answer, false),
+        legend: format!(
+            "In brackets: {} % intervals. TTFT, TPOT and latency are means.",
+            percent(answer.confidence)
+        ),
         explanation: sweep::explanation(answer),
     });
     searches.chain(sweeps).collect()
-}
-
-/// The answers, one line each. They are the last lines on a terminal.
-pub fn lines(summary: &Summary) -> String {
-    let line = |answer: Answer| format!("answer: {}: {}\n", answer.cell, answer.sentence);
-    of(summary).into_iter().map(line).collect()
 }
 
 /// How to read the table of trials, and why its figures differ from those by load.

@@ -14,6 +14,8 @@ pub(crate) enum Block<'a> {
     List(Vec<Text>),
     /// A highlighted box: its kind, its first line, and the paragraphs below that line.
     Callout(Tone, String, Vec<Text>),
+    /// A finding: its kind, its title and its paragraphs. HTML shows only one line of it at first.
+    Finding(Tone, String, Vec<Text>),
     /// A table.
     Table(Table),
     /// Verbatim text; the first field is its language, such as `toml`.
@@ -23,7 +25,9 @@ pub(crate) enum Block<'a> {
     /// Charts that only the HTML page has, in a section that is collapsed at first: its id, its heading, and
     /// the charts. Tables contain the same figures.
     PageCharts(String, String, Vec<Chart>),
-    /// A section that is collapsed at first in HTML: its id (may be empty), its heading and its blocks.
+    /// A section with a heading of level 2, whose blocks are collapsed at first in HTML.
+    Section(String, Vec<Block<'a>>),
+    /// A part that is collapsed at first in HTML: its id (may be empty), its heading and its blocks.
     Details(String, String, Vec<Block<'a>>),
 }
 

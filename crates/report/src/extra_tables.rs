@@ -10,6 +10,8 @@ use inferometer_model::stats::Spread;
 use crate::number::{in_table, length, two_decimals};
 use crate::{MISSING, Table, count, left, published, right, significant};
 
+const STEADY_STATE: &str = "Steady state";
+
 /// The tables that have rows, each with its heading.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     [
@@ -23,11 +25,18 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Metrics of each server", parts::metrics(summary)),
         ("Goodput", goodput(summary)),
         ("With each failed request as +inf", failures_as_inf(summary)),
-        ("Steady state", steady_state(summary)),
+        (STEADY_STATE, steady_state(summary)),
     ]
     .into_iter()
     .filter(|(_, table)| !table.is_empty())
     .collect()
+}
+
+/// The tables without those that explain figures of other tables.
+pub(crate) fn main_tables(summary: &Summary) -> Vec<(&'static str, Table)> {
+    let mut all = tables(summary);
+    all.retain(|(heading, _)| *heading != STEADY_STATE);
+    all
 }
 
 /// A row per cell and figure of the published table: its mean and its variation over repeats.

@@ -18,7 +18,7 @@ pub fn report(input: &ReportInput<'_>) -> String {
 /// Blocks as one HTML document, with links to its sections.
 pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     let links = blocks.iter().fold(String::new(), |mut out, block| {
-        if let Block::Heading(2, text) = block {
+        if let Block::Heading(2, text) | Block::Section(text, _) = block {
             let _ = write!(out, "<a href=\"#{}\">{}</a> ", place(text), escape(text));
         }
         out
@@ -56,12 +56,21 @@ fn write_block(out: &mut String, block: &Block<'_>) {
             }
             out.push_str("</ul>\n");
         }
+        Block::Finding(tone, title, lines) => {
+            let (class, title) = (class_of(*tone), escape(title));
+            let short = lines.first().map_or_else(String::new, text);
+            let _ = writeln!(
+                out,
+                "<details class=\"callout {class}\">\n<summary><b>{title}</b> \
+                 <span class=\"short\">{short}</span></summary>"
+            );
+            for line in lines {
+                let _ = writeln!(out, "<p>{}</p>", text(line));
+            }
+            out.push_str("</details>\n");
+        }
         Block::Callout(tone, title, lines) => {
-            let class = match tone {
-                Tone::Good => "good",
-                Tone::Note => "note",
-                Tone::Warning => "warning",
-            };
+            let class = class_of(*tone);
             let title = escape(title);
             let _ = writeln!(out, "<div class=\"callout {class}\">\n<p><b>{title}</b></p>");
             for line in lines {
@@ -81,6 +90,15 @@ fn write_block(out: &mut String, block: &Block<'_>) {
             charts.iter().for_each(|chart| out.push_str(&figure(chart)));
             out.push_str("</details>\n");
         }
+        Block::Section(title, blocks) => {
+            let (id, title) = (place(title), escape(title));
+            let _ = writeln!(
+                out,
+                "<details class=\"part\" id=\"{id}\">\n<summary><h2>{title}</h2></summary>"
+            );
+            blocks.iter().for_each(|block| write_block(out, block));
+            out.push_str("</details>\n");
+        }
         Block::Details(id, title, blocks) => {
             let (id, title) = (escape(id), escape(title));
             let id = if id.is_empty() { id } else { format!(" id=\"{id}\"") };
@@ -90,6 +108,14 @@ fn write_block(out: &mut String, block: &Block<'_>) {
             }
             out.push_str("</details>\n");
         }
+    }
+}
+
+fn class_of(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Note => "note",
+        Tone::Warning => "warning",
     }
 }
 

@@ -51,10 +51,10 @@ mod content;
 mod document;
 mod extra_tables;
 pub mod fragment;
+mod headline;
 pub mod html;
 pub mod markdown;
 
-pub use answers::lines as answer_lines;
 pub use content::ReportInput;
 pub use error::ReportError;
 pub use label::{notice, notice_of, title};

@@ -41,7 +41,7 @@ fn write_block(out: &mut String, block: &Block<'_>, form: Form) {
             }
             out.push('\n');
         }
-        Block::Callout(tone, title, lines) => {
+        Block::Callout(tone, title, lines) | Block::Finding(tone, title, lines) => {
             let mark = match tone {
                 Tone::Good => "✅",
                 Tone::Note => "ℹ️",
@@ -67,8 +67,9 @@ fn write_block(out: &mut String, block: &Block<'_>, form: Form) {
         }
         // Markdown leaves these charts out, because the tables above contain the same figures.
         Block::PageCharts(..) => {}
-        Block::Details(_, title, blocks) => {
-            let _ = writeln!(out, "### {}\n", escape(title));
+        Block::Section(title, blocks) | Block::Details(_, title, blocks) => {
+            let level = if matches!(block, Block::Section(..)) { "##" } else { "###" };
+            let _ = writeln!(out, "{level} {}\n", escape(title));
             for block in blocks {
                 write_block(out, block, form);
             }

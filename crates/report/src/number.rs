@@ -17,6 +17,13 @@ pub(crate) fn two_decimals(value: Option<f64>) -> String {
     }
 }
 
+/// A figure with three significant digits, or more if more are before the decimal point; [`MISSING`] if it is absent or
+/// not finite.
+pub(crate) fn three_digits(value: Option<f64>) -> String {
+    let finite = value.filter(|value| value.is_finite());
+    finite.map_or(MISSING.to_owned(), |value| digits::Decimals::of(&[value]).text(value))
+}
+
 /// A figure with two decimals if its absolute value is at least 1, otherwise with four significant
 /// digits.
 pub(crate) fn in_table(value: f64) -> String {

@@ -7,7 +7,7 @@ use inferometer_analysis::sweep::{FigureInterval, LevelAnswer};
 use inferometer_model::digits::Decimals;
 
 use crate::number::with_unit;
-use crate::{Align, MISSING, Table, significant};
+use crate::{MISSING, Table, left, right, significant};
 
 /// How to read the table.
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {
@@ -26,44 +26,33 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     )
 }
 
-/// One row for each load: its requests, throughput and latencies, and remarks, for example that it is saturated or on
-/// the front.
-pub(crate) fn table(answer: &SweepAnswer) -> Table {
-    let mut columns = vec![
-        ("Load".to_owned(), Align::Right),
-        ("Requests".to_owned(), Align::Right),
-        ("Completed".to_owned(), Align::Right),
-        ("Requests/s".to_owned(), Align::Right),
-        ("Output tokens/s".to_owned(), Align::Right),
-        ("TTFT (ms)".to_owned(), Align::Right),
-        ("TPOT (ms)".to_owned(), Align::Right),
-        ("Latency (ms)".to_owned(), Align::Right),
-        ("Tokens/s per user".to_owned(), Align::Right),
-    ];
-    if answer.gpus.is_some() {
-        columns.push(("Tokens/s per GPU".to_owned(), Align::Right));
-    }
-    columns.push(("Remarks".to_owned(), Align::Left));
-    let mut table = Table::new(columns);
-    for level in &answer.levels {
+/// One row for each load: its requests, throughput and latencies. With `all`, also what follows from these, and remarks,
+/// for example that the load is saturated or on the front.
+pub(crate) fn table(answer: &SweepAnswer, all: bool) -> Table {
+    Table::of(answer.levels.iter().map(|level| {
         let mut row = vec![
-            with_unit(&significant(level.load), level.by.unit()),
-            level.requests.to_string(),
-            level.completed.to_string(),
-            with_ends(level.requests_per_s),
-            with_ends(level.output_tokens_per_s),
-            value(level.ttft_ms),
-            value(level.tpot_ms),
-            with_ends(level.latency_ms),
-            value(level.tokens_per_s_per_user),
+            right("Load", with_unit(&significant(level.load), level.by.unit())),
+            right("Requests", level.requests.to_string()),
+            right("Completed", level.completed.to_string()),
+            right("Requests/s", with_ends(level.requests_per_s)),
+            right("Output tokens/s", with_ends(level.output_tokens_per_s)),
+            right("TTFT (ms)", value(level.ttft_ms)),
+            right("TPOT (ms)", value(level.tpot_ms)),
         ];
-        if answer.gpus.is_some() {
-            row.push(value(level.tokens_per_s_per_gpu));
+        if all {
+            row.push(right("Latency (ms)", with_ends(level.latency_ms)));
+            row.push(right("Tokens/s per user", value(level.tokens_per_s_per_user)));
+        } else {
+            row.push(right("Latency (ms)", value(level.latency_ms)));
         }
-        row.push(words(answer, level));
-        table.push(row);
-    }
-    table
+        if answer.gpus.is_some() {
+            row.push(right("Tokens/s per GPU", value(level.tokens_per_s_per_gpu)));
+        }
+        if all {
+            row.push(left("Remarks", words(answer, level)));
+        }
+        row
+    }))
 }
 
 fn value(found: Option<FigureInterval>) -> String {

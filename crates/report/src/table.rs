@@ -5,26 +5,20 @@ use std::fmt::Write as _;
 
 use inferometer_analysis::table_import::TableForm;
 use inferometer_analysis::{Cell, PassSummary, Summary, trust};
-use inferometer_model::metrics::registry;
-use inferometer_model::{OutcomeCounts, PassKind};
+use inferometer_model::metrics::{Definition, itl, registry, throughput, ttft};
+use inferometer_model::{OutcomeCounts, PassKind, Statistic};
 
 use crate::escape::heading;
 use crate::mark::marked;
-use crate::number::{length, two_decimals};
-use crate::{Align, MISSING, Table, answers, count, extra_tables, label, mark};
+use crate::number::{length, three_digits, two_decimals};
+use crate::{Align, MISSING, Table, answers, count, extra_tables, label, left, mark, right};
 
-/// The columns of [`passes`] before those of metrics.
-const BEFORE_METRICS: [(&str, Align); 5] = [
-    ("Input", Align::Right),
-    ("Output", Align::Right),
-    ("Pass", Align::Left),
-    ("Load", Align::Right),
-    ("Completed / planned", Align::Right),
-];
+/// The number of columns of [`passes`] before those of metrics.
+const BEFORE_METRICS: usize = 5;
 
 /// The index of the first latency column of [`passes`].
 pub(crate) fn latencies_from() -> usize {
-    BEFORE_METRICS.len() + registry::columns_of_passes().count()
+    BEFORE_METRICS + registry::columns_of_passes().count()
 }
 
 /// The columns of the published tables.
@@ -177,44 +171,55 @@ fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> Option<u64>
     }
 }
 
-/// The number of columns of [`passes`] that identify a pass.
-pub(crate) const PASS_KEYS: usize = 4;
+/// The number of columns of [`main_figures`] that identify a pass.
+pub(crate) const MAIN_KEYS: usize = 3;
 
 /// The table of passes: a row per pass, with its load, its rates and its latencies.
 pub(crate) fn passes(summary: &Summary) -> Table {
-    let before = BEFORE_METRICS.map(|(name, align)| (name.to_owned(), align));
-    let values = registry::columns_of_passes().map(|(heading, _)| heading.to_owned());
-    let latencies = registry::in_tables().map(label::latency);
-    let right = values
-        .chain(latencies)
-        .chain(["Peak in flight".to_owned()])
-        .map(|name| (name, Align::Right));
-    let mut table = Table::new(before.into_iter().chain(right));
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let [input_length, output_length] = lengths(cell);
-            let mut row = vec![
-                input_length,
-                output_length,
-                label::kind(pass),
-                label::load(pass),
-                completed(pass),
-            ];
-            // The rates of a pass that was interrupted before any request completed are unknown.
-            let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
-            row.extend(registry::columns_of_passes().map(|(_, metric)| {
-                let value = pass.figure(metric).filter(|_| is_known);
-                marked(two_decimals(value), value, trust::value(pass, metric))
-            }));
-            row.extend(registry::in_tables().map(|(metric, of)| {
-                let figure = pass.latency(metric).and_then(|it| of.of(it));
-                marked(two_decimals(figure), figure, trust::latency(pass, metric, of))
-            }));
-            row.push(pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count));
-            table.push(row);
+    of_passes(summary, true)
+}
+
+/// The columns of [`passes`] that fit on most terminals: medians, and the 99th percentile of TTFT. Figures have three
+/// significant digits.
+pub(crate) fn main_figures(summary: &Summary) -> Table {
+    of_passes(summary, false)
+}
+
+fn of_passes(summary: &Summary, all: bool) -> Table {
+    let digits = if all { two_decimals } else { three_digits };
+    let is_wanted = |(metric, of): &(&Definition, Statistic)| {
+        let is_median = *of == Statistic::P50 && **metric != itl::DEFINITION;
+        all || is_median || (*of == Statistic::P99 && **metric == ttft::FROM_SENT)
+    };
+    Table::of(summary.passes().map(|(cell, pass)| {
+        let [input, output] = lengths(cell);
+        let mut row = vec![right("Input", input), right("Output", output)];
+        let load = label::load(pass);
+        match pass.repeat {
+            _ if all => row.extend([left("Pass", label::kind(pass)), right("Load", load)]),
+            0 | 1 => row.push(right("Load", load)),
+            repeat => row.push(right("Load", format!("{load}, repeat {repeat}"))),
         }
-    }
-    table
+        row.push(right("Completed / planned", completed(pass)));
+        // The rates of a pass that was interrupted before any request completed are unknown.
+        let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
+        let rates = registry::columns_of_passes()
+            .filter(|(_, metric)| all || **metric != throughput::TOTAL_TOKENS);
+        row.extend(rates.map(|(heading, metric)| {
+            let value = pass.figure(metric).filter(|_| is_known);
+            right(heading, marked(digits(value), value, trust::value(pass, metric)))
+        }));
+        row.extend(registry::in_tables().filter(is_wanted).map(|(metric, of)| {
+            let figure = pass.latency(metric).and_then(|it| of.of(it));
+            let text = marked(digits(figure), figure, trust::latency(pass, metric, of));
+            right(label::latency((metric, of)), text)
+        }));
+        if all {
+            let peak = pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count);
+            row.push(right("Peak in flight", peak));
+        }
+        row
+    }))
 }
 
 /// Whether the published table is useful: for imported results, and for runs with a one-by-one or a

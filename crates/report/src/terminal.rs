@@ -9,7 +9,9 @@ use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::{Met, Validity};
 use inferometer_model::{Finding, Severity, visible};
 
-use crate::{Table, answers, extra_tables, label, mark, table};
+use unicode_width::UnicodeWidthStr;
+
+use crate::{Table, answers, extra_tables, headline, label, mark, table};
 
 /// Whether the text has ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,17 +54,25 @@ enum Paint {
 /// below it, and for tables of searches and sweeps.
 const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
-const SEARCH_HEADING: usize = 24;
 
-/// The results of each target: its name, answers, findings, tables, failures, verdict, and objectives. The
-/// verdict and the objectives are last, because readers of a terminal look at the end first.
+/// The results of each target: its name, the tables that most readers need, findings, failures, verdict, objectives and
+/// answers. The answers are last, because readers of a terminal look at the end first. The report has all tables.
 pub fn text(summaries: &[Summary], screen: Screen) -> String {
+    summaries.iter().map(|summary| of_run(summary, screen, "")).collect::<Vec<_>>().join("\n")
+}
+
+/// Like [`text`], for one run. `places` is the text on its files; it comes before the answers.
+pub fn of_run(summary: &Summary, screen: Screen, places: &str) -> String {
     let mut out = String::new();
-    for summary in summaries {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        write_summary(&mut out, summary, screen);
+    write_summary(&mut out, summary, screen);
+    out += places;
+    let answers = headline::sentences(summary);
+    if !answers.is_empty() {
+        out.push('\n');
+    }
+    for answer in answers {
+        let line = format!("answer: {answer}");
+        let _ = writeln!(out, "{}", wrapped(&line, screen, 2, Paint::Green));
     }
     out
 }
@@ -77,48 +87,60 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
         let _ = writeln!(out, "{}", paint(Paint::Yellow, &notice));
     }
     out.push('\n');
-    for answer in answers::of(summary) {
+    let answers = answers::of(summary);
+    for answer in &answers {
         let _ = writeln!(out, "{}", paint(Paint::Bold, &answer.heading));
-        let _ = writeln!(out, "{}\n", paint(Paint::Green, &answer.sentence));
-        write_table(out, &answer.table, SEARCH_HEADING, 1, screen);
-        let _ = writeln!(out, "{}\n", paint(Paint::Dim, &answer.explanation));
+        write_table(out, &answer.main_table, LOAD_HEADING, 1, screen);
+        let _ = writeln!(out, "{}", wrapped(&answer.legend, screen, 0, Paint::Dim));
     }
-    let findings = findings(summary, colour);
-    if !findings.is_empty() {
-        let _ = writeln!(out, "{findings}");
-    }
-    let passes = table::passes(summary);
-    if answers::has_answers(summary) {
-        let _ = writeln!(out, "{}", paint(Paint::Bold, "Trials"));
-    }
+    let passes =
+        if answers.is_empty() { table::main_figures(summary) } else { Table::new::<&str>([]) };
     if !passes.is_empty() {
-        write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
+        write_table(out, &passes, LOAD_HEADING, table::MAIN_KEYS, screen);
     }
-    if answers::has_answers(summary) {
-        let _ = writeln!(out, "{}", paint(Paint::Dim, answers::OF_TRIALS));
-    }
-    if !answers::has_answers(summary) && (passes.is_empty() || table::is_published_form(summary)) {
+    if answers.is_empty() && (passes.is_empty() || table::is_published_form(summary)) {
         if !passes.is_empty() {
-            let _ = writeln!(
-                out,
-                "\n{}",
-                paint(Paint::Bold, "Summary: one row for each pair of lengths")
-            );
+            let heading = "Summary: one row for each pair of lengths";
+            let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         }
         write_table(out, &table::records(summary), RECORD_HEADING, 2, screen);
         if let Some(sentence) = table::which_pass(summary) {
-            let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+            let _ = writeln!(out, "{}", wrapped(&sentence, screen, 0, Paint::Dim));
         }
     }
-    let extra = extra_tables::tables(summary);
+    let extra = extra_tables::main_tables(summary);
     for sentence in table::marks(summary, &passes, &extra) {
-        let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+        let _ = writeln!(out, "{}", wrapped(&sentence, screen, 0, Paint::Dim));
     }
     for (heading, table) in extra {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, 1, screen);
     }
+    let findings = listed("Findings", &summary.findings, screen);
+    if !findings.is_empty() {
+        let _ = write!(out, "\n{findings}");
+    }
     out.push_str(&below_tables(summary, colour));
+}
+
+/// A text for people, in lines that fit on the screen. Lines after the first one are indented.
+fn wrapped(text: &str, screen: Screen, indent: usize, paint: Paint) -> String {
+    let text = clean(text);
+    let Some(columns) = screen.columns else { return painted(screen.colour, paint, &text) };
+    let words = text.trim_start();
+    let mut lines = vec![text[..text.len() - words.len()].to_owned()];
+    for word in words.split(' ') {
+        let line = lines.last_mut().expect("invariant: there is a line");
+        let is_begun = !line.trim().is_empty();
+        if is_begun && line.width() + 1 + word.width() > columns {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        } else {
+            let space = if is_begun { " " } else { "" };
+            let _ = write!(line, "{space}{word}");
+        }
+    }
+    let lines = lines.iter().map(|line| painted(screen.colour, paint, line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The text below the tables of a run: failed requests, interrupted passes, the verdict, and the
@@ -160,42 +182,47 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
     }
 }
 
-/// A heading, and one line for each kind of finding, followed by a line with its advice; empty without findings.
+/// A heading, and one paragraph for each kind of finding; empty without findings.
 pub fn findings(summary: &Summary, colour: Colour) -> String {
-    listed("Findings", &summary.findings, colour)
+    listed("Findings", &summary.findings, Screen { colour, columns: None })
 }
 
 /// Like [`findings`], but only the warnings, under a heading with the name of the run.
 pub fn warnings(summary: &Summary, colour: Colour) -> String {
     let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
     let warnings: Vec<Finding> = summary.findings.iter().filter(is_warning).cloned().collect();
-    listed(&format!("Warnings of run {}", summary.run_id), &warnings, colour)
+    let heading = format!("Warnings of run {}", summary.run_id);
+    listed(&heading, &warnings, Screen { colour, columns: None })
 }
 
-fn listed(heading: &str, findings: &[Finding], colour: Colour) -> String {
+/// Warnings come before notes. The advice of a note is in the report.
+fn listed(heading: &str, findings: &[Finding], screen: Screen) -> String {
     let mut out = String::new();
     if findings.is_empty() {
         return out;
     }
-    let heading = painted(colour, Paint::Bold, heading);
+    let heading = painted(screen.colour, Paint::Bold, heading);
     let _ = writeln!(out, "{heading} (`inferometer list findings NAME` explains one)");
-    for (finding, others) in by_code(findings) {
-        let others = others.len();
-        let word = match finding.severity {
-            Severity::Note => painted(colour, Paint::Dim, "note"),
-            Severity::Warning => painted(colour, Paint::Yellow, "warning"),
+    let (warnings, notes): (Vec<_>, Vec<_>) = by_code(findings)
+        .into_iter()
+        .partition(|(finding, _)| finding.severity == Severity::Warning);
+    for (finding, others) in warnings.into_iter().chain(notes) {
+        let (word, paint) = match finding.severity {
+            Severity::Note => ("note", Paint::Dim),
+            Severity::Warning => ("warning", Paint::Yellow),
         };
         let place = finding.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
-        let more = match others {
+        let more = match others.len() {
             0 => String::new(),
             1 => " Also in 1 other place.".to_owned(),
             others => format!(" Also in {others} other places."),
         };
-        let message = clean(&finding.message);
+        let message = &finding.message;
         let stop = if more.is_empty() || message.ends_with('.') { "" } else { "." };
-        let _ = writeln!(out, "  {word} {}{}: {message}{stop}{more}", finding.code, clean(&place));
-        if let Some(advice) = &finding.advice {
-            let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
+        let text = format!("  {word} {}{place}: {message}{stop}{more}", finding.code);
+        let _ = writeln!(out, "{}", wrapped(&text, screen, 4, paint));
+        if let Some(advice) = finding.advice.as_ref().filter(|_| word == "warning") {
+            let _ = writeln!(out, "{}", wrapped(&format!("    {advice}"), screen, 4, Paint::Dim));
         }
     }
     out

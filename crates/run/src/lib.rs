@@ -45,7 +45,10 @@ pub use prompts::EarlierWork;
 pub use recording::resumed_cell::ResumedCell;
 pub use results::log_summary::{FromLog, summarise_log};
 pub use results::outputs::Outputs;
-pub use session::{Finished, RunRequest, carry_out, carry_out_in_memory, carry_out_over, follow};
+pub use session::{
+    ChosenLengths, Finished, RunRequest, carry_out, carry_out_in_memory, carry_out_over,
+    choose_lengths, follow,
+};
 pub use target::embedded::{EmbeddedServer, ServerProcess};
 pub use target::noise::noise_of;
 pub use target::ready::{OtherServer, ReadyTarget};

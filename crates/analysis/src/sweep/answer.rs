@@ -1,14 +1,23 @@
 //! Computes the answer of a sweep from its plan and its trials. All texts come from [`super::sentence`].
 
 use inferometer_model::CellPlan;
+use inferometer_model::metrics::slo::{self, Objective};
 use inferometer_plan::search::Over;
 
-use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use crate::Cell;
+
+use super::document::{
+    FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer, WithinAnswer,
+};
 use super::level::Level;
 use super::outcome::SweepEnding;
 use super::procedure::Sweep;
 use super::saturation::{most_beyond, shared_error};
 use super::sentence::sentence;
+use super::within::within;
+
+/// The objective of a sweep whose plan has none.
+const OBJECTIVE: &str = "ttft_p95<1s";
 
 impl SweepAnswer {
     /// Sets the reason why the server refused every request. `None` changes nothing. A sweep with such a reason shows
@@ -18,6 +27,17 @@ impl SweepAnswer {
             self.refusal = refusal;
             self.answer = sentence(self);
         }
+    }
+
+    /// Sets up to which load the objectives of the plan are met, from the passes of the trials. Without an objective,
+    /// the default one is judged.
+    pub fn set_objectives(&mut self, objectives: &[Objective], cell: &Cell) {
+        let is_default = objectives.is_empty();
+        let default = if is_default { slo::parse(OBJECTIVE) } else { Ok(Vec::new()) };
+        let all = objectives.iter().chain(default.iter().flatten());
+        let found = all.filter_map(|one| within(one, self, cell));
+        self.within = found.map(|found| WithinAnswer { is_default, ..found }).collect();
+        self.answer = sentence(self);
     }
 
     /// Sets how a sweep ended, if its trials do not show this. There are two reasons: the rules may have changed after
@@ -47,6 +67,7 @@ impl SweepAnswer {
             saturation: saturation(sweep),
             knee: knee(sweep),
             knee_above: knee_above(sweep),
+            within: Vec::new(),
             refusal: None,
             requests: sweep.requests(),
             trials: sweep.trials(),

@@ -42,7 +42,7 @@ pub struct SweepAnswer {
     pub output_length: u32,
     /// The load that was varied: requests in flight, or requests per second.
     pub by: Over,
-    /// The answer in one sentence.
+    /// The answer in a few sentences.
     pub answer: String,
     /// The probability that an interval covers the true value, 0 to 1.
     pub confidence: f64,
@@ -55,6 +55,9 @@ pub struct SweepAnswer {
     /// The highest load that the knee certainly exceeds, if no saturation is shown; absent if no such load is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_above: Option<f64>,
+    /// For each objective of the plan, or for the default objective: up to which load it was met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<WithinAnswer>,
     /// Why the server refused every request: the HTTP status and the server's error. Absent if the server did not
     /// refuse every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,6 +74,34 @@ pub struct SweepAnswer {
     /// The figures at each load, in the order of loads. In a sweep by rate, one request in flight comes before all
     /// rates.
     pub levels: Vec<LevelAnswer>,
+}
+
+/// The loads at which an objective was met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WithinAnswer {
+    /// The objective, such as `ttft_p95<1s`.
+    pub objective: String,
+    /// Whether this is the default objective, because the plan has none.
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
+    pub is_default: bool,
+    /// The unit of the measured values, such as `s`; empty if they have none.
+    pub unit: String,
+    /// The highest load up to which every load met the objective, with the measured value; absent if the lowest load missed it.
+    pub met: Option<LoadValue>,
+    /// The next higher load, which missed the objective; absent if no load missed it.
+    pub missed: Option<LoadValue>,
+    /// Whether requests are too few, or a value too uncertain, to say at one of these loads whether the objective is
+    /// met.
+    pub is_uncertain: bool,
+}
+
+/// A load, and a value measured at this load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadValue {
+    /// The load: requests in flight, or requests per second.
+    pub load: f64,
+    /// The value; absent if nothing was measured.
+    pub value: Option<f64>,
 }
 
 /// The throughput of a saturated server.

@@ -72,9 +72,9 @@ fn not_finished(answer: &SweepAnswer) -> Option<String> {
                     .to_owned(),
             );
         }
-        SweepEnding::RequestsSpent => "the limit --max-requests was reached",
-        SweepEnding::TrialsSpent => "the limit --max-trials was reached",
-        SweepEnding::TimeSpent => "the limit --max-time was reached",
+        SweepEnding::RequestsSpent => "the limit on requests was reached",
+        SweepEnding::TrialsSpent => "the limit on trials was reached",
+        SweepEnding::TimeSpent => "the time limit was reached",
         SweepEnding::NothingCompleted => "no request completed",
     };
     Some(match answer.saturation {

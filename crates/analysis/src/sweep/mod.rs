@@ -19,10 +19,13 @@ mod sentence;
 
 mod answer;
 mod procedure;
+mod within;
 
 mod findings;
 
-pub use document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+pub use document::{
+    FigureInterval, KneeAnswer, LevelAnswer, LoadValue, SaturationAnswer, SweepAnswer, WithinAnswer,
+};
 pub use estimate::FigureEstimate;
 pub use findings::{CODES, findings};
 pub use fold::{LevelFold, LevelTrial};

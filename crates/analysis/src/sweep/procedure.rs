@@ -2,6 +2,8 @@
 
 mod lengths;
 
+use std::time::Duration;
+
 use inferometer_model::load::Level as LoadLevel;
 use inferometer_model::{Bound, OpenPlan, PassPlan};
 use inferometer_plan::search::Over;
@@ -14,8 +16,12 @@ use super::level::Level;
 use super::outcome::SweepEnding;
 use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error};
 
-/// The factor from one load to the next until the server is saturated.
+/// The factor from one load to the next until the server is saturated. If there is little time, the highest loads are
+/// reached in fewer trials.
 const STRIDE: f64 = 2.0;
+const STRIDE_IN_A_HURRY: f64 = 4.0;
+/// A time limit up to this long is little time.
+const LITTLE_TIME: Duration = Duration::from_secs(120);
 /// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
 /// The loads on both sides of the knee may differ by at most this factor, or by 1, before trials are made longer.
@@ -212,6 +218,23 @@ impl Sweep {
         Ok(NextLevel { requests: self.affordable(wanted)?, ..wanted })
     }
 
+    fn is_in_a_hurry(&self) -> bool {
+        self.plan.max_time.is_some_and(|most| most <= LITTLE_TIME)
+    }
+
+    /// The factor from the highest load to the next one. A larger step must fit into the time that is left even if the
+    /// throughput no longer grows.
+    fn stride(&self, top: &Level) -> f64 {
+        let load = STRIDE_IN_A_HURRY * top.load;
+        let throughput = top.requests_per_s.map_or(0.0, |found| found.value);
+        let fits = self.shortest(top.by, load) as f64 <= throughput * self.time_left_s();
+        if self.is_in_a_hurry() && top.by == Over::Concurrency && fits {
+            STRIDE_IN_A_HURRY
+        } else {
+            STRIDE
+        }
+    }
+
     /// The next trial, as long as no saturation is shown: at a higher load, or a longer one at a load whose result is
     /// unclear.
     fn out(&self) -> Result<NextLevel, SweepEnding> {
@@ -238,7 +261,7 @@ impl Sweep {
         if top.load >= highest {
             return Err(SweepEnding::NotSaturated);
         }
-        Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
+        Ok(self.first_trial(self.plan.by, (top.load * self.stride(top)).min(highest)))
     }
 
     /// A load between the two levels around the knee. Once these levels are near enough, the next trial is a longer one

@@ -1,9 +1,11 @@
-//! Writes the answer of a sweep in one sentence, with its intervals.
+//! Writes the answer of a sweep in a few sentences, with their intervals.
 
 use inferometer_model::digits::{Decimals, percent, with_unit};
 use inferometer_plan::search::Over;
 
-use super::document::{FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use super::document::{
+    FigureInterval, KneeAnswer, LevelAnswer, LoadValue, SaturationAnswer, SweepAnswer, WithinAnswer,
+};
 use super::outcome::SweepEnding;
 use super::saturation::LEAST_RATIO;
 use crate::search::load_text as text;
@@ -11,7 +13,7 @@ use crate::search::load_text as text;
 /// If a larger share than this of the requests of a load failed, the sentence states this share.
 const FAILURES_TOLD: f64 = 0.01;
 
-/// The answer in one sentence.
+/// The answer in a few sentences.
 pub fn sentence(answer: &SweepAnswer) -> String {
     if let Some(why) = &answer.refusal {
         return format!("The server refused every request ({why}), so no load was measured.");
@@ -20,10 +22,53 @@ pub fn sentence(answer: &SweepAnswer) -> String {
         Some(saturation) => saturated(answer, saturation),
         None => not_saturated(answer),
     };
-    match answer.outcome {
+    let sentence = match answer.outcome {
         SweepEnding::Unfinished => format!("So far, {}", lower(&sentence)),
         _ => sentence,
-    }
+    };
+    let alone = one_user(answer).into_iter();
+    let within = answer.within.iter().map(|one| within(answer.by, one));
+    alone.chain([sentence]).chain(within).collect::<Vec<_>>().join(" ")
+}
+
+/// The speed for one user alone: `One user: first token after 52 ms (50 to 55), then 73 tokens/s (71 to 75).` `None` if
+/// it was not measured.
+fn one_user(answer: &SweepAnswer) -> Option<String> {
+    let is_alone = |level: &&LevelAnswer| level.by == Over::Concurrency && level.load == 1.0;
+    let alone = answer.levels.iter().find(is_alone)?;
+    let first = alone.ttft_ms?;
+    let unit = if first.value < 1e3 { "ms" } else { "s" };
+    let first = if unit == "ms" { first } else { first.map(|ms| ms / 1e3) };
+    let then = alone
+        .tokens_per_s_per_user
+        .map_or_else(String::new, |then| format!(", then {}", with_interval(then, "tokens/s")));
+    Some(format!("One user: first token after {}{then}.", with_interval(first, unit)))
+}
+
+/// A figure with its unit and its interval: `52 ms (50 to 55)`.
+fn with_interval(found: FigureInterval, unit: &str) -> String {
+    let FigureInterval { value, low, high } = found;
+    let digits = Decimals::of(&[value, low, high]);
+    format!("{} {unit} ({})", digits.text(value), digits.interval([low, high]))
+}
+
+/// Up to which load an objective is met: `ttft_p95<1s is met up to 8 in flight (0.41 s), and missed at 16 in flight
+/// (1.3 s).`
+fn within(by: Over, answer: &WithinAnswer) -> String {
+    let WithinAnswer { objective, unit, met, missed, is_uncertain, .. } = answer;
+    let at = |found: &LoadValue| {
+        let value = |value| with_unit(&text(value), unit);
+        let value = found.value.map_or_else(|| "not measured".to_owned(), value);
+        format!("{} ({value})", load(by, found.load))
+    };
+    let few = if *is_uncertain { "; more requests are needed to be certain" } else { "" };
+    let words = match (met, missed) {
+        (Some(met), Some(missed)) => format!("met up to {}, and missed at {}", at(met), at(missed)),
+        (Some(met), None) => format!("met at every load up to {}", at(met)),
+        (None, Some(missed)) => format!("missed at the lowest load, {}", at(missed)),
+        (None, None) => return String::new(),
+    };
+    format!("{objective} is {words}{few}.")
 }
 
 fn lower(sentence: &str) -> String {
@@ -111,7 +156,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     let Some((top, most)) = known.next_back() else {
         let why = match answer.outcome {
             SweepEnding::TimeSpent => {
-                "the time limit of --max-time was reached before enough requests had completed; \
+                "the time limit was reached before enough requests had completed; \
                     raise the limit, or ask for shorter outputs"
             }
             _ => "no trial has enough completed requests",
@@ -120,9 +165,9 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     };
     let why = match answer.outcome {
         SweepEnding::NotSaturated => ", the highest load tried",
-        SweepEnding::RequestsSpent => ", where the limit --max-requests was reached",
-        SweepEnding::TrialsSpent => ", where the limit --max-trials was reached",
-        SweepEnding::TimeSpent => ", where the limit --max-time was reached",
+        SweepEnding::RequestsSpent => ", where the limit on requests was reached",
+        SweepEnding::TrialsSpent => ", where the limit on trials was reached",
+        SweepEnding::TimeSpent => ", where the time limit was reached",
         SweepEnding::NothingCompleted => ", where no further request completed",
         SweepEnding::Unfinished | SweepEnding::Found => "",
     };

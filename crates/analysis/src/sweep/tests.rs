@@ -85,7 +85,8 @@ fn a_sweep_doubles_the_load_and_then_refines_around_the_knee() {
     let found = answer(&sweep);
     let told = sentence(&found);
     assert!(
-        told.starts_with("The server saturates at 20.0 requests/s (95 % interval: 19."),
+        told.starts_with("One user: first token after 100 ms (99 to 101), then 10.0 tokens/s (")
+            && told.contains("The server saturates at 20.0 requests/s (95 % interval: 19."),
         "{told}"
     );
     assert!(
@@ -121,19 +122,19 @@ fn a_sweep_ends_at_each_limit_and_names_it() {
             SweepEnding::NotSaturated,
             "the highest load tried: throughput is 8",
         ),
-        (SweepPlan { max_requests: 200, ..plan() }, SweepEnding::RequestsSpent, "--max-requests"),
-        (SweepPlan { max_trials: 3, ..plan() }, SweepEnding::TrialsSpent, "--max-trials"),
+        (SweepPlan { max_requests: 200, ..plan() }, SweepEnding::RequestsSpent, "on requests"),
+        (SweepPlan { max_trials: 3, ..plan() }, SweepEnding::TrialsSpent, "on trials"),
         (
             SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() },
             SweepEnding::TimeSpent,
-            "--max-time",
+            "the time limit",
         ),
     ];
     for (plan, outcome, words) in bounds {
         let sweep = swept(&plan, 1.0);
         assert_eq!(sweep.outcome(), outcome);
         let told = answer(&sweep).answer;
-        assert!(told.starts_with("No saturation "), "{told}");
+        assert!(told.contains(". No saturation "), "{told}");
         assert!(told.contains(words), "{told}");
         let codes = super::findings(&[answer(&sweep)], &[]);
         assert_eq!(codes.len(), 1, "{codes:?}");
@@ -281,7 +282,7 @@ fn the_time_limit_ends_a_sweep_even_within_its_first_trial() {
     sweep.time_is_over();
     assert_eq!((sweep.outcome(), sweep.next()), (SweepEnding::TimeSpent, None));
     let told = answer(&sweep).answer;
-    assert!(told.contains("--max-time was reached before enough"), "{told}");
+    assert!(told.contains("the time limit was reached before enough"), "{told}");
 }
 
 #[test]

@@ -4,8 +4,16 @@
 use clap::{Arg, Command};
 use inferometer_plan::spec::{PlanCommand, keys_left_out};
 
+const OF_BUDGET: &[&str] = &["budget", "full"];
+const TAKES_NO_BUDGET: &str =
+    "belongs to `inferometer run`, which chooses lengths and loads; leave it out";
+
 /// Flags of commands that a command does not take, and that are not keys of a plan: command, flags and reason.
-const SWITCHES: [(PlanCommand, &[&str], &str); 4] = [
+const SWITCHES: [(PlanCommand, &[&str], &str); 8] = [
+    (PlanCommand::Predict, OF_BUDGET, TAKES_NO_BUDGET),
+    (PlanCommand::Search, OF_BUDGET, TAKES_NO_BUDGET),
+    (PlanCommand::Sweep, OF_BUDGET, TAKES_NO_BUDGET),
+    (PlanCommand::Ab, OF_BUDGET, TAKES_NO_BUDGET),
     (
         PlanCommand::Sweep,
         &["junit"],
@@ -26,7 +34,7 @@ const OF_ALL: [&str; 7] =
     ["plan", "target", "model", "input_lengths", "output_lengths", "out", "dry_run"];
 /// Additional flags that `-h` shows for each command.
 const OF_EACH: [(PlanCommand, &[&str]); 5] = [
-    (PlanCommand::Run, &["requests", "concurrency", "rate", "slo"]),
+    (PlanCommand::Run, &["requests", "concurrency", "rate", "slo", "budget"]),
     (PlanCommand::Predict, &["engine", "card", "requests", "rate", "against"]),
     (PlanCommand::Search, &["slo", "over", "max_requests", "max_time", "predict"]),
     (PlanCommand::Sweep, &["by", "gpus", "max_requests", "max_time", "predict"]),

@@ -1,10 +1,10 @@
 //! Shows a run on a terminal as lines, progress bars or a full-screen view, from the run's events. This module measures
 //! nothing.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, stderr, stdout};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use inferometer_report::progress::{PairEnded, pass_ended};
+use inferometer_report::progress::{Notice, PairEnded, pass_ended};
 use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
 
 use crate::command_line::consent::consent;
@@ -102,6 +102,9 @@ impl Subscriber for Terminal {
     fn on_event(&self, event: &Event<'_>) {
         match *event {
             Event::Notice(notice) if notice.is_urgent() => tell(&notice.to_string()),
+            // The results on the same terminal end with the answers.
+            Event::Notice(Notice::SearchAnswer { .. } | Notice::SweepAnswer { .. })
+                if stdout().is_terminal() => {}
             Event::Notice(notice) => self.line(&notice.to_string()),
             Event::Connecting => interrupt::handle_signals(),
             Event::RunStarted(run) => interrupt::recording_run(&run.id),

@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 86] = [
+const EXAMPLES: [&str; 87] = [
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
@@ -88,6 +88,7 @@ const EXAMPLES: [&str; 86] = [
     "--until ttft_p50±5%",
     "--max-repeats 3 --until ttft_p50±5%",
     "--slo e2e_p99<1s",
+    "--budget 1m",
     "--goodput e2e<1s",
     "--store a.db",
     "--out out",
@@ -112,6 +113,7 @@ const TRIED_WITH: [(&str, &[&str]); 5] = [
             "",
             "--target https://localhost:1 --rate 4",
             "--slo e2e_p99<1s",
+            "--budget 1m",
         ],
     ),
     (

@@ -214,7 +214,7 @@ fn each_tier_has_an_answer_from_the_same_trials() {
     let summary = search(folder.path(), 0, &asked);
     let report = std::fs::read_to_string(folder.path().join("out/report.md")).expect("a report");
     for name in ["gold", "bronze"] {
-        for heading in ["## Search, 64 x 16", "### By load, 64 x 16"] {
+        for heading in ["## By load, 64 x 16", "### By load, 64 x 16"] {
             assert!(report.contains(&format!("{heading}, {name}\n")), "{heading}: {report}");
         }
     }

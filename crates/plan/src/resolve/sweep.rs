@@ -119,7 +119,10 @@ mod tests {
                 "burstiness (--burstiness): applies to arrival rates",
             ),
             (r#"{"sweep": {}, "scale": false}"#, "scale (--no-scale): applies to arrival rates"),
-            (r#"{"sweep": {}, "slo": "ttft_p99<1s"}"#, "slo (--slo): is not used by a sweep"),
+            (
+                r#"{"sweep": {}, "max_failures": 0.5}"#,
+                "max_failures (--max-failures): is not used by a sweep",
+            ),
             (r#"{"sweep": {}, "max_failures": "2%"}"#, "max_failures (--max-failures): is not"),
             (r#"{"sweep": {"by": "users"}}"#, "by (--by): `users` is not one of"),
             (r#"{"sweep": {"max_rate": 3}}"#, "max_rate (--max-rate): limits a sweep by rate"),

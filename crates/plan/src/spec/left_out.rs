@@ -1,7 +1,7 @@
 //! Which keys of a plan a command does not take, and why. The parser of the command has no flags for them, and
 //! [`Spec::resolve`] refuses most of them in a plan file too.
 
-use super::{BlockKeys, ConversationKeys, Mistakes, Spec};
+use super::{BlockKeys, ConversationKeys, Mistakes, Spec, WorkloadKeys};
 
 /// A command that measures or simulates a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,15 @@ inferometer_model::names!(PlanCommand {
     Sweep => "sweep",
     Ab => "ab",
 });
+
+impl Spec {
+    /// Whether the spec says nothing about lengths, prompts and loads, so that they can be chosen for its server.
+    pub fn leaves_load_open(&self) -> bool {
+        self.given(LOADS).is_empty()
+            && self.given(LENGTHS_AND_PROCEDURES).is_empty()
+            && self.workload == WorkloadKeys::default()
+    }
+}
 
 /// Whether a plan file may have a key that its command does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +84,9 @@ const LOADS: &[&str] = &[
     "stop_when_saturated",
     "stop_at_error_rate",
 ];
+/// Keys for lengths, and tables of procedures that choose loads.
+const LENGTHS_AND_PROCEDURES: &[&str] =
+    &["input_lengths", "output_lengths", "search", "sweep", "ab", "goodput"];
 /// Keys about a server and the connection to it, and keys that have no effect in virtual time.
 const OF_SERVERS: &[&str] = &[
     "target",
@@ -145,9 +157,8 @@ static LEFT_OUT: [LeftOut; 29] = [
     left_out(
         Sweep,
         Refused,
-        &["slo", "max_failures"],
-        "is not used by a sweep, which goes up to saturation; leave it out, or use `inferometer search` for the \
-         highest load that meets it",
+        &["max_failures"],
+        "is not used by a sweep, which goes up to saturation; leave it out",
     ),
     left_out(
         Sweep,

@@ -35,14 +35,6 @@ use crate::{Traces, label};
 pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
 
-/// The id of the chart of a search.
-const SEARCH: &str = "search";
-
-/// Whether a chart shows the answer of a search or a sweep. A report shows such a chart below the answer.
-pub(crate) fn is_of_answer(chart: &Chart) -> bool {
-    chart.id == SEARCH || chart.id.starts_with(sweep::SWEEP)
-}
-
 /// A function that creates charts of a run. Without traces, only the data of the summary is available.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 

@@ -11,7 +11,7 @@ use inferometer_model::metrics::{registry, tpot, ttft};
 use inferometer_model::{Definition, Statistic};
 use inferometer_plan::search::Over;
 
-use super::{SEARCH, objective};
+use super::objective;
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, ends};
 use crate::number::with_unit;
 use crate::{Traces, count, search, significant};
@@ -43,7 +43,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let x = Axis::new(title, unit)
         .with_scale(Scale::for_values(loads.map(|load| load.load)))
         .with_extent(Extent::Close);
-    let mut chart = Chart::new(SEARCH, "Search: objectives against load", x);
+    let mut chart = Chart::new("search", "Search: objectives against load", x);
     for tiers in shown {
         let cell = summary.cells.iter().find(|cell| cell.plan() == tiers[0].cell());
         let answers = tiers.iter().map(|tier| format!("{}: {}.", tier.cell(), search::short(tier)));

@@ -10,9 +10,6 @@ use inferometer_plan::search::Over;
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::{Traces, label};
 
-/// The beginning of the ids of these charts.
-pub(crate) const SWEEP: &str = "sweep";
-
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 260.0;
 /// The maximum number of cells that are drawn. Tables show the others.

@@ -36,14 +36,22 @@ impl PageLinks<'_> {
         }
     }
 
+    /// Links each row of the main figures of passes to its pass.
+    pub fn link_rows(&self, table: &mut Table) {
+        let cells = self.summary.cells.iter().enumerate();
+        let ids = cells.flat_map(|(at, cell)| (0..cell.passes.len()).map(move |pass| (at, pass)));
+        for (row, (cell, pass)) in ids.enumerate() {
+            table.set_link(row, 2, format!("#{}", charts::pass_id(cell, pass)));
+        }
+    }
+
     /// Links each row of the table of passes to its pass, and each latency of the row to the chart of
     /// its distribution.
     pub fn link_passes(&self, table: &mut Table) {
+        self.link_rows(table);
         let mut row = 0;
         for (cell_index, cell) in self.summary.cells.iter().enumerate() {
             for pass_index in 0..cell.passes.len() {
-                let link = format!("#{}", charts::pass_id(cell_index, pass_index));
-                table.set_link(row, 2, link);
                 for (column, (metric, _)) in (latencies_from()..).zip(registry::in_tables()) {
                     if self.has_distribution(cell, pass_index, metric) {
                         let part = charts::latency_id(cell_index, pass_index, metric);

@@ -12,10 +12,10 @@ use inferometer_analysis::verdict::Validity;
 use inferometer_model::{Finding, Severity};
 
 use crate::chart::Chart;
-use crate::charts::is_of_answer;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::{
-    MISSING, Table, Traces, answers, extra_tables, label, left, mark, published, right, table,
+    MISSING, Table, Traces, answers, extra_tables, headline, label, left, mark, published, right,
+    table,
 };
 
 /// The inputs of a report.
@@ -42,33 +42,47 @@ pub struct ReportInput<'a> {
 pub(crate) fn blocks<'a>(input: &ReportInput<'a>) -> Vec<Block<'a>> {
     let summary = input.summary;
     let mut out = vec![Block::Heading(1, label::title(summary))];
+    for sentence in headline::sentences(summary) {
+        out.push(Block::Paragraph(vec![Span::Strong(sentence)]));
+    }
     verdict(&mut out, summary);
-    answers(&mut out, input);
-    findings(&mut out, summary);
+    // The first chart answers the question of the run.
+    out.extend(input.charts.first().map(Block::Chart));
     results(&mut out, input);
-    charts(&mut out, input);
-    passes::passes(&mut out, input);
-    server::server(&mut out, summary);
-    server::hardware(&mut out, summary);
-    passes::instrument(&mut out, summary);
-    settings(&mut out, summary);
-    origin::environment(&mut out, summary);
-    origin::definitions(&mut out, summary);
-    origin::identity(&mut out, input);
+    objectives(&mut out, summary);
+    findings(&mut out, summary);
+    let mut details = Vec::new();
+    charts(&mut details, input);
+    figures(&mut details, input);
+    passes::passes(&mut details, input);
+    server::server(&mut details, summary);
+    server::hardware(&mut details, summary);
+    passes::instrument(&mut details, summary);
+    settings(&mut details, summary);
+    origin::environment(&mut details, summary);
+    origin::definitions(&mut details, summary);
+    origin::identity(&mut details, input);
+    out.extend(sections(details));
+    out
+}
+
+/// Makes a section of each heading of level 2 and the blocks below it.
+fn sections(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
+    let mut out: Vec<Block<'_>> = Vec::new();
+    for block in blocks {
+        match (block, out.last_mut()) {
+            (Block::Heading(2, title), _) => out.push(Block::Section(title, Vec::new())),
+            (block, Some(Block::Section(_, inner))) => inner.push(block),
+            (block, _) => out.push(block),
+        }
+    }
     out
 }
 
 fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let verdict = &summary.verdict;
     let mut lines: Vec<Text> = verdict.reasons.iter().map(plain).collect();
-    let warnings =
-        summary.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
-    if warnings > 0 {
-        let verb = if warnings == 1 { "1 finding warns" } else { "Findings warn" };
-        let number = if warnings == 1 { String::new() } else { format!(" ({warnings})") };
-        lines.push(plain(format!("{verb} that some figures need care{number}: see Findings.")));
-    }
-    lines.extend(mark::counted(summary).map(plain));
+    lines.extend(mark::counted(summary).filter(|_| !mark::all_trusted(summary)).map(plain));
     lines.extend(verdict.advice.as_ref().map(plain));
     let failed = table::failed_of_all(summary);
     let (tone, title) = match verdict.validity {
@@ -105,6 +119,11 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
         let sentences = sentences.into_iter().flatten().collect();
         out.push(Block::Callout(Tone::Warning, title, sentences));
     }
+}
+
+/// The table of the plan's objectives.
+fn objectives(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let verdict = &summary.verdict;
     if verdict.slo.is_empty() {
         return;
     }
@@ -119,22 +138,6 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     });
     out.push(Block::Heading(2, "Objectives".to_owned()));
     out.push(Block::Table(Table::of(slo)));
-}
-
-/// The answers of a search or a sweep, with their charts and tables.
-fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
-    let answers = answers::of(input.summary);
-    for answer in &answers {
-        out.push(Block::Heading(2, answer.heading.clone()));
-        let strong = Span::Strong(answer.sentence.clone());
-        out.push(Block::Paragraph(vec![strong]));
-    }
-    out.extend(input.charts.iter().filter(|chart| is_of_answer(chart)).map(Block::Chart));
-    for answer in answers {
-        out.push(Block::Heading(3, format!("By load, {}", answer.place)));
-        out.push(Block::Table(answer.table));
-        out.push(Block::Paragraph(plain(answer.explanation)));
-    }
 }
 
 /// The section on the target, its settings, and the time of the measurement.
@@ -163,42 +166,66 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::List(items));
 }
 
+/// The main tables: the table of each answer of a search or a sweep, or the published table and the main figures of each
+/// pass. A single trial is not a result, so trials are among the figures.
 fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
-    if answers::has_answers(summary) {
-        // The report shows the answer further up. A single trial is not a result.
-        return trials(out, summary, &links);
+    let answers = answers::of(summary);
+    for answer in &answers {
+        out.push(Block::Heading(2, format!("By load, {}", answer.place)));
+        out.push(Block::Table(answer.main_table.clone()));
+        out.push(Block::Paragraph(plain(&answer.legend)));
     }
-    out.push(Block::Heading(2, "Results".to_owned()));
-    let mut records = table::records(summary);
-    if records.is_empty() {
-        out.push(Block::Paragraph(plain("The run has no cells.")));
-        return;
+    if answers.is_empty() {
+        out.push(Block::Heading(2, "Results".to_owned()));
+        let mut records = table::records(summary);
+        if records.is_empty() {
+            out.push(Block::Paragraph(plain("The run has no cells.")));
+            return;
+        }
+        links.link_records(&mut records);
+        out.push(Block::Table(records));
+        out.extend(table::which_pass(summary).map(|sentence| Block::Paragraph(plain(sentence))));
     }
-    links.link_records(&mut records);
-    out.push(Block::Table(records));
-    if let Some(sentence) = table::which_pass(summary) {
-        out.push(Block::Paragraph(plain(sentence)));
+    for lines in [table::failures(summary), table::interrupted(summary)] {
+        if !lines.is_empty() {
+            out.push(Block::List(lines.into_iter().map(plain).collect()));
+        }
     }
-    let failures = table::failures(summary);
-    if !failures.is_empty() {
-        out.push(Block::List(failures.into_iter().map(plain).collect()));
-    }
-    let interrupted = table::interrupted(summary);
-    if !interrupted.is_empty() {
-        out.push(Block::List(interrupted.into_iter().map(plain).collect()));
-    }
-    let mut passes = table::passes(summary);
-    if !passes.is_empty() {
-        links.link_passes(&mut passes);
-        out.push(Block::Heading(3, "By pass".to_owned()));
+    let mut passes = table::main_figures(summary);
+    if answers.is_empty() && !passes.is_empty() {
+        links.link_rows(&mut passes);
         out.push(Block::Table(passes));
     }
     let extra = extra_tables::tables(summary);
     let marks = table::marks(summary, &table::passes(summary), &extra);
     out.extend(marks.into_iter().map(|sentence| Block::Paragraph(plain(sentence))));
-    for (heading, table) in extra {
+}
+
+/// The section with all figures: the whole table of each answer, the table of passes or trials, and further tables.
+fn figures(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
+    let summary = input.summary;
+    let links = PageLinks { summary, traces: input.traces };
+    let answers = answers::of(summary);
+    let has_answers = !answers.is_empty();
+    out.push(Block::Heading(2, "All figures".to_owned()));
+    for answer in answers {
+        out.push(Block::Heading(3, format!("By load, {}", answer.place)));
+        out.push(Block::Table(answer.table));
+        out.push(Block::Paragraph(plain(answer.explanation)));
+    }
+    let mut passes = table::passes(summary);
+    if !passes.is_empty() {
+        links.link_passes(&mut passes);
+        let heading = if has_answers { "Trials" } else { "By pass" };
+        out.push(Block::Heading(3, heading.to_owned()));
+        out.push(Block::Table(passes));
+    }
+    if has_answers {
+        out.push(Block::Paragraph(plain(answers::OF_TRIALS)));
+    }
+    for (heading, table) in extra_tables::tables(summary) {
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(table));
     }
@@ -208,48 +235,54 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     }
 }
 
-/// The section with a table of all trials of a search or a sweep.
-fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
-    out.push(Block::Heading(2, "Trials".to_owned()));
-    let mut trials = table::passes(summary);
-    links.link_passes(&mut trials);
-    out.push(Block::Table(trials));
-    out.push(Block::Paragraph(plain(answers::OF_TRIALS)));
-    let failures = table::failures(summary);
-    if !failures.is_empty() {
-        out.push(Block::List(failures.into_iter().map(plain).collect()));
-    }
-}
-
-/// All charts except those of a search or a sweep, which the report shows with the answer.
+/// All charts except the first one, which the report shows at its top.
 fn charts<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
-    if input.charts.is_empty() {
+    if input.charts.len() < 2 {
         return;
     }
-    out.push(Block::Heading(2, "Plots".to_owned()));
-    out.extend(input.charts.iter().filter(|chart| !is_of_answer(chart)).map(Block::Chart));
+    out.push(Block::Heading(2, "More plots".to_owned()));
+    out.extend(input.charts[1..].iter().map(Block::Chart));
 }
 
+/// One part for each kind of finding, warnings first.
 fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
-    out.push(Block::Heading(2, "Findings".to_owned()));
     if summary.findings.is_empty() {
-        out.push(Block::Paragraph(plain("None.")));
         return;
     }
-    // Warnings come first; findings of the same severity stay in the order in which they were found.
+    out.push(Block::Heading(2, "Findings".to_owned()));
+    // Findings of the same severity stay in the order in which they were found.
     let mut sorted: Vec<&Finding> = summary.findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    out.extend(sorted.into_iter().map(finding));
+    let mut kinds: Vec<Vec<&Finding>> = Vec::new();
+    for finding in sorted {
+        match kinds.iter_mut().find(|kind| kind[0].code == finding.code) {
+            Some(kind) => kind.push(finding),
+            None => kinds.push(vec![finding]),
+        }
+    }
+    out.extend(kinds.iter().map(|kind| finding(kind)));
 }
 
-/// A finding as a highlighted box.
-pub(crate) fn finding<'a>(finding: &Finding) -> Block<'a> {
-    let (tone, word) = match finding.severity {
+/// Findings of the same kind as one part.
+pub(crate) fn finding<'a>(kind: &[&Finding]) -> Block<'a> {
+    let (tone, word) = match kind[0].severity {
         Severity::Note => (Tone::Note, "Note"),
         Severity::Warning => (Tone::Warning, "Warning"),
     };
-    let place = finding.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
-    let mut lines = vec![plain(&finding.message)];
-    lines.extend(finding.advice.as_ref().map(|advice| fact("Advice", advice)));
-    Block::Callout(tone, format!("{word}: {}{place}", finding.code), lines)
+    let mut places = kind.iter().filter_map(|one| one.place.as_deref());
+    let mut title = format!("{word}: {}", kind[0].code);
+    title.extend(places.next().map(|place| format!(", {place}")));
+    title += &match places.count() {
+        0 => String::new(),
+        1 => " and 1 other place".to_owned(),
+        others => format!(" and {others} other places"),
+    };
+    let lines = kind.iter().flat_map(|one| {
+        let message = match one.place.as_ref().filter(|_| kind.len() > 1) {
+            Some(place) => fact(place, &one.message),
+            None => plain(&one.message),
+        };
+        std::iter::once(message).chain(one.advice.as_ref().map(|advice| fact("Advice", advice)))
+    });
+    Block::Finding(tone, title, lines.collect())
 }

@@ -29,9 +29,6 @@ pub fn figure(chart: &Chart) -> String {
     if let Some(notice) = &chart.notice {
         let _ = writeln!(out, "<p class=\"note notice\">{}</p>", xml(notice));
     }
-    for note in chart.notes.iter().chain(&chart.footnotes) {
-        let _ = writeln!(out, "<p class=\"note\">{}</p>", xml(note));
-    }
     out += &legend(&legend::entries(chart));
     let mut svg = Svg::clear(layout.width, layout.height, Theme::Page);
     svg.group(r#"class="axes""#, |svg| axes::draw_grid(svg, chart, &layout));
@@ -48,13 +45,27 @@ pub fn figure(chart: &Chart) -> String {
     let _ = writeln!(
         out,
         "<div class=\"plot\"><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\">\n\
-         {}</svg></div>\n<script type=\"application/json\">{}</script>\n</figure>",
+         {}</svg></div>\n{}<script type=\"application/json\">{}</script>\n</figure>",
         coordinate(layout.width),
         coordinate(layout.height),
         svg.into_body(),
+        about(chart),
         data::json(chart, &layout)
     );
     out
+}
+
+/// The notes of a chart, collapsed at first.
+fn about(chart: &Chart) -> String {
+    let notes = chart.notes.iter().chain(&chart.footnotes);
+    let notes: String =
+        notes.map(|note| format!("<p class=\"note\">{}</p>\n", xml(note))).collect();
+    match notes.as_str() {
+        "" => notes,
+        _ => format!(
+            "<details class=\"about\">\n<summary>About this chart</summary>\n{notes}</details>\n"
+        ),
+    }
 }
 
 fn legend(entries: &[&Series]) -> String {

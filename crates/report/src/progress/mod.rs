@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use derive_more::Display;
 use inferometer_analysis::{PassSummary, SearchAnswer, SweepAnswer};
-use inferometer_model::digits::{counted, percent};
+use inferometer_model::digits::{counted, percent, significant};
 use inferometer_model::{CellPlan, Finding};
 use inferometer_plan::search::Over;
 use serde::Serialize;
@@ -159,6 +159,24 @@ pub enum Notice {
     Finding {
         /// The finding.
         finding: Box<Finding>,
+    },
+    /// The lengths and the limits that are chosen for a server of which the user gave neither lengths nor loads.
+    #[display(
+        "{cell} tokens a request{}: measured for at most {} at a rising load{} (--budget 10m for more certain figures, \
+            --full for the published grid)",
+        alone_s.map_or_else(String::new, |s| format!(", which takes {} s alone", significant(s, 2))),
+        span::in_words(*most_s),
+        most_tokens.map_or_else(String::new, |most| format!(", with at most {most} tokens"))
+    )]
+    ChosenLengths {
+        /// The lengths.
+        cell: CellPlan,
+        /// The time of one request alone, in seconds; absent if it did not complete.
+        alone_s: Option<f64>,
+        /// The longest time, in seconds.
+        most_s: f64,
+        /// The most tokens of all requests; absent if there is no limit.
+        most_tokens: Option<u64>,
     },
     /// The goal of a search.
     #[display(

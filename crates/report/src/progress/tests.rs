@@ -52,6 +52,13 @@ fn before_the_measurement() -> Vec<Notice> {
             passes: vec![of("saturated"), of("8 in flight")],
         },
         Notice::TwoLoads,
+        Notice::ChosenLengths { cell: CELL, alone_s: Some(0.61), most_s: 57.2, most_tokens: None },
+        Notice::ChosenLengths {
+            cell: CELL,
+            alone_s: None,
+            most_s: 60.0,
+            most_tokens: Some(500_000),
+        },
         Notice::ReplacesReport { folder: PathBuf::from("out"), run: of("20261120-074747-5c1c") },
         Notice::CheckingSameWork { run: of("20261120-074747-5c1c") },
         Notice::Finding { finding: Box::new(finding) },

@@ -285,10 +285,10 @@ fn the_objectives_of_a_prediction_are_shown_with_a_predicted_figure() {
 #[test]
 fn the_figures_by_load_and_by_trial_are_defined_beside_them_in_every_output() {
     let summary = Summary { sweeps: vec![sweep_answer()], ..loads() };
+    // The terminal has neither the table of trials nor room for definitions.
     let texts = [
         table::markdown(std::slice::from_ref(&summary)),
         markdown::report(&input(&summary, &[]), Form::Png),
-        terminal::text(std::slice::from_ref(&summary), Screen::NONE),
     ];
     for text in texts {
         assert!(text.contains("without start-up and drain"), "{text}");

@@ -12,6 +12,7 @@ use inferometer_store::PassBegin;
 
 use super::RunRequest;
 use super::prepare::equip::{self, Equipped};
+use super::prepare::messages;
 use crate::estimate::memory::PlanMemory;
 use crate::pass::event_loops::EventLoops;
 use crate::pass::runner::{PassPart, PassRunner, PlayedPass};
@@ -84,6 +85,7 @@ impl<'a> Follower<'a> {
         let nowhere = Path::new(".");
         let equipped = equip::equip(net, request, &mut servers, nowhere, tokenizer, connect)?;
         let Equipped { ready, mut findings, mut prompts, runner, first, .. } = equipped;
+        messages::measuring(request.events, &ready.target, plan);
         // The findings of this rank are not used, because rank 0 has the same findings.
         equip::fit_prompts(&mut prompts, plan, &ready, &runner, first.seen, &mut findings);
         let hash = WorkloadHash::of_run(plan, &context.salt, None)?;

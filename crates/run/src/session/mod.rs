@@ -7,6 +7,7 @@ mod finish;
 mod follow;
 mod in_memory;
 mod launched;
+mod lengths;
 mod missing;
 mod passes;
 mod prefix_cache;
@@ -19,6 +20,7 @@ mod trials;
 pub use ab::{Pairing, carry_out_pairs};
 pub use follow::follow;
 pub use in_memory::carry_out_in_memory;
+pub use lengths::{ChosenLengths, choose_lengths};
 
 use std::path::PathBuf;
 

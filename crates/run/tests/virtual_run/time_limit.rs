@@ -108,7 +108,7 @@ fn a_warm_up_counts_for_the_time_limit_and_ends_with_it() {
     let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let answer = &finished.summary.sweeps[0];
     assert_eq!((answer.outcome, answer.trials), (SweepEnding::TimeSpent, 0));
-    assert!(answer.answer.contains("--max-time was reached"), "{answer:?}");
+    assert!(answer.answer.contains("the time limit was reached"), "{answer:?}");
     assert!(!finished.summary.findings.iter().any(|finding| finding.code == "warm_up_failed"));
 }
 
@@ -159,5 +159,5 @@ fn a_stored_sweep_that_ended_by_itself_stays_finished_under_other_rules() {
     let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
     let again = summarise_log(&stored, &newer).unwrap().summary;
     assert_eq!(again.sweeps[0].outcome, SweepEnding::TrialsSpent);
-    assert!(again.sweeps[0].answer.starts_with("No saturation"), "{}", again.sweeps[0].answer);
+    assert!(again.sweeps[0].answer.contains("No saturation"), "{}", again.sweeps[0].answer);
 }

@@ -29,7 +29,7 @@ const OF_TIME_LEFT: u64 = 3;
 
 impl Sweep {
     /// The time that is left for trials, in seconds; infinite without a time limit.
-    fn time_left_s(&self) -> f64 {
+    pub(super) fn time_left_s(&self) -> f64 {
         let taken_s = self.taken_s.max(self.time_s());
         self.plan.max_time.map_or(f64::INFINITY, |most| most.as_secs_f64() - taken_s)
     }
@@ -68,7 +68,10 @@ impl Sweep {
             return if left_s > 0.0 { shortest } else { 0 };
         }
         let all = ((left_s - drain_s).max(0.0) / each_s) as u64;
+        let is_new = self.levels.iter().all(|level| level.load != wanted.load);
         match self.saturation() {
+            // Higher loads show more than a longer trial.
+            None if is_new && self.is_in_a_hurry() => shortest.min(all),
             None => (all / OF_TIME_LEFT).max(shortest).min(all),
             Some(_) => all,
         }
@@ -123,7 +126,7 @@ impl Sweep {
     }
 
     /// The number of requests of the shortest useful trial at a load.
-    fn shortest(&self, by: Over, load: f64) -> u64 {
+    pub(super) fn shortest(&self, by: Over, load: f64) -> u64 {
         match by {
             Over::Concurrency => {
                 (FEWEST_ROUNDS * load).max(ROUNDS_ASIDE * load + FEWEST_COUNTED) as u64

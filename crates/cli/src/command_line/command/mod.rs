@@ -3,6 +3,7 @@
 mod ab;
 pub mod against;
 pub(super) mod bench;
+mod budget;
 mod bundle;
 mod calibrate;
 mod check;

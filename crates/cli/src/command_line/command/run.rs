@@ -12,14 +12,15 @@ use inferometer_analysis::Summary;
 use inferometer_cluster::launcher::RankPlace;
 use inferometer_plan::spec::{PlanCommand, Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
-use inferometer_report::{answer_lines, comparison, json, junit, terminal};
+use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
-    Clock, Context, Events, Finished, FinishedGroup, Group, Host, PlanFormat, dry_run, judge,
-    resolve, variants,
+    Clock, Context, Events, Finished, FinishedGroup, Group, Host, PlanFormat, RunRequest, Servers,
+    carry_out, dry_run, judge, resolve, variants,
 };
 use serde_json::{Map, Value};
 
+use super::budget::Asked;
 use super::prediction_of_run::{of_run, warn_of_unknown_cards};
 use super::ranks;
 use super::run_flags::RunArgs;
@@ -178,7 +179,12 @@ fn measure_one(
     host: Host,
     origins: &Origins,
 ) -> Result<MeasuredRuns, Failure> {
-    let (plan, mut context) = resolve(&only.spec, &variable)?;
+    let mut servers = Servers::default();
+    let events = &events.without_repeated_introduction();
+    // Several processes cannot choose the same lengths.
+    let budget = Asked { budget: arguments.budget, full: arguments.full || place.is_some() };
+    let spec = budget.spec(&only.spec, arguments.dry_run, &host, events, &mut servers)?;
+    let (plan, mut context) = resolve(&spec, &variable)?;
     context.host = host;
     if let Some(earlier) = earlier {
         context.resumed = earlier.completed_passes(&plan)?;
@@ -191,14 +197,13 @@ fn measure_one(
     if let Some(place) = place {
         ranks::join(&arguments.ranks, place, &plan, &mut context)?;
     }
-    let finished = crate::run(&plan, &context, events)?;
+    let request = RunRequest { plan: &plan, context: &context, events };
+    let finished = carry_out(request, &mut servers)?;
     let summary = &finished.summary;
     let text = if arguments.json {
         json::summary(summary)
     } else {
-        terminal::text(std::slice::from_ref(summary), screen())
-            + &places(&finished, &context)
-            + &answer_lines(summary)
+        terminal::of_run(summary, screen(), &places(&finished, &context))
             + &of_run(&context.store, finished.run.as_str(), summary)
     };
     print(&text)?;

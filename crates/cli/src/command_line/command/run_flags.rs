@@ -9,6 +9,7 @@ use inferometer_run::Strictness;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
 use super::ranks::RankFlags;
 use crate::command_line::taken::why_left_out;
 use crate::command_line::{Failure, View, prometheus};
@@ -64,6 +65,15 @@ pub struct RunArgs {
     /// not change
     #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address, help_heading = "Output")]
     pub metrics_listen: Option<SocketAddr>,
+    /// What to spend on a server if neither lengths nor loads are given: a time, such as 1m, or a
+    /// number of tokens, such as 200000tokens. A probe chooses the lengths, and the load rises until
+    /// the server is saturated [default: 1m; also at most 500000 tokens if the server has a key]
+    #[arg(long, value_name = "TIME|TOKENS", conflicts_with = "full", help_heading = "Load")]
+    pub budget: Option<Budget>,
+    /// Measure the published grid of lengths on a server, however long it takes, instead of a run
+    /// within --budget
+    #[arg(long, help_heading = "Load")]
+    pub full: bool,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
     /// a terminal is attached. With --quiet, or with several servers or rounds of a plan, no
     /// confirmation is needed
@@ -105,6 +115,8 @@ impl RunArgs {
         self.strict |= lower.strict;
         self.ranks.fill_from(&lower.ranks);
         self.dry_run |= lower.dry_run;
+        self.full |= lower.full && self.budget.is_none();
+        self.budget = self.budget.or(lower.budget.filter(|_| !self.full));
         self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
         if self.resume.is_none() {
             self.resume.clone_from(&lower.resume);

@@ -11,7 +11,7 @@ use inferometer_plan::search::Over;
 use inferometer_plan::spec::{PlanCommand, SearchSpec, Spec};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
-use inferometer_report::{answer_lines, json, terminal};
+use inferometer_report::{json, terminal};
 use inferometer_run::{Clock, PlanInputs, dry_run, judge_results, resolve, resolve_with};
 use inferometer_store::Store;
 use serde_json::Value;
@@ -135,16 +135,15 @@ pub(super) fn in_virtual_time(
     if run.json {
         print(&json::summary(summary))?;
     } else {
-        let table = terminal::text(std::slice::from_ref(summary), screen());
-        print(&format!(
-            "{table}\nreport: {0}/report.html, {0}/report.md{1}\n\
-             store:  {2}, run {3} (predicted)\n{4}",
+        let places = format!(
+            "\nreport: {0}/report.html, {0}/report.md{1}\n\
+             store:  {2}, run {3} (predicted)\n",
             found.folder.display(),
             context.plots.place(&found.folder),
             context.store.display(),
-            found.run,
-            answer_lines(summary)
-        ))?;
+            found.run
+        );
+        print(&terminal::of_run(summary, screen(), &places))?;
     }
     // The results are judged in the same way as those of `run`.
     let judged = judge_results(summary, plan.max_failures, run.strictness());

@@ -79,8 +79,6 @@ pub(crate) fn equip<N: Network>(
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }
-    // Only now is it known that the server accepts the model.
-    messages::measuring(events, &ready.target, plan);
     if asked.again {
         observers::ask_again(plan, &context.access, &mut ready, &mut asked.observer)?;
     }

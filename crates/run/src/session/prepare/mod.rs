@@ -3,7 +3,7 @@
 
 pub(crate) mod equip;
 mod first_requests;
-mod messages;
+pub(crate) mod messages;
 mod model_limit;
 pub(crate) mod overhead;
 
@@ -40,9 +40,9 @@ use first_requests::First;
 use overhead::Overhead;
 
 /// The results of the checks that need no server.
-struct CheckedPlan {
-    tokenizer: Option<PromptTokenizer>,
-    outputs: Outputs,
+pub(super) struct CheckedPlan {
+    pub(super) tokenizer: Option<PromptTokenizer>,
+    pub(super) outputs: Outputs,
     store: Store,
     longest: LongestRun,
     /// The estimated duration of the plan in `longest` on the embedded engine, or according to its schedule; absent if
@@ -51,7 +51,7 @@ struct CheckedPlan {
 }
 
 impl CheckedPlan {
-    fn of(RunRequest { plan, context, .. }: RunRequest<'_>) -> Result<Self, RunError> {
+    pub(super) fn of(RunRequest { plan, context, .. }: RunRequest<'_>) -> Result<Self, RunError> {
         let tokenizer = prompts::named_tokenizer(plan)?;
         prompts::check_dataset(plan)?;
         let outputs = Outputs::prepare(context.out.as_deref())?;
@@ -78,6 +78,8 @@ pub(super) fn prepare<'a, N: Network>(
     let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
     let Equipped { ready, observer, mut findings, counter, mut prompts, mut runner, first } =
         equipped;
+    // Only now is it known that the server accepts the model.
+    messages::measuring(events, &ready.target, plan);
     if let Some(run) = outputs.replaced() {
         let folder = outputs.folder().to_owned();
         events.say(&Notice::ReplacesReport { folder, run: run.to_string() });

@@ -104,7 +104,7 @@ pub fn measure(
     plan: &Plan,
     prompts: &Prompts,
 ) -> Result<Overhead, RunError> {
-    let requests = probe_requests(prompts, &PROBE_LENGTHS, "overhead")?;
+    let requests = probe_requests(prompts, &PROBE_LENGTHS.map(short_output), "overhead")?;
     let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
     let records = one_by_one(passes, plan, requests)?;
     let differences: Option<Vec<i64>> = records
@@ -133,9 +133,28 @@ pub fn latency(
     prompts: &Prompts,
     name: &str,
 ) -> Result<Option<Duration>, RunError> {
-    let records = one_by_one(passes, plan, probe_requests(prompts, &PROBE_LENGTHS[..1], name)?)?;
-    let complete = records.iter().find(|record| record.outcome.is_complete());
-    Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
+    let lengths = [short_output(PROBE_LENGTHS[0])];
+    let records = one_by_one(passes, plan, probe_requests(prompts, &lengths, name)?)?;
+    Ok(records.iter().find_map(taken))
+}
+
+/// Like [`latency`], for a request of these lengths.
+///
+/// # Errors
+/// If the request cannot be made or sent.
+pub fn time_of(
+    passes: &mut PassRunner<impl Network>,
+    plan: &Plan,
+    prompts: &Prompts,
+    lengths: CellPlan,
+) -> Result<Option<Duration>, RunError> {
+    let records = one_by_one(passes, plan, probe_requests(prompts, &[lengths], "lengths")?)?;
+    Ok(records.iter().find_map(taken))
+}
+
+/// The latency of a completed request.
+fn taken(record: &Record) -> Option<Duration> {
+    Some(record.ended?.since(record.send_start?)).filter(|_| record.outcome.is_complete())
 }
 
 /// The maximum length of a short prompt, in tokens. A server needs notably more time for a longer prompt than for the
@@ -168,7 +187,9 @@ pub fn speed(
     };
     let began = passes.net.now();
     // The run itself does not need this prompt, so it continues if the prompt cannot be generated.
-    let Ok(requests) = probe_requests(prompts, &[length], scope) else { return Ok(Some(speed)) };
+    let Ok(requests) = probe_requests(prompts, &[short_output(length)], scope) else {
+        return Ok(Some(speed));
+    };
     let making = passes.net.now().since(began);
     let records = one_by_one(passes, plan, requests)?;
     let complete = records.iter().find(|record| record.outcome.is_complete());
@@ -178,17 +199,20 @@ pub fn speed(
     }))
 }
 
-/// Makes one request for each length. The prompts are random words for every workload, because a data set
+fn short_output(input_length: u32) -> CellPlan {
+    CellPlan { input_length, output_length: PROBE_OUTPUT }
+}
+
+/// Makes one request for each pair of lengths. The prompts are random words for every workload, because a data set
 /// may have no prompts of these lengths.
 fn probe_requests(
     prompts: &Prompts,
-    lengths: &[u32],
+    lengths: &[CellPlan],
     name: &str,
 ) -> Result<Vec<Request>, RunError> {
     let words = prompts.random_words();
     let mut requests = Vec::new();
-    for &length in lengths {
-        let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
+    for &cell in lengths {
         let scope = PromptScope::new(cell.to_string(), name, 0);
         requests.extend(words.build(cell, &scope, 1)?.requests);
     }

@@ -1,0 +1,81 @@
+//! The results of a run in a few sentences, which the terminal and the page show before or after everything else.
+
+use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_model::PassKind;
+use inferometer_model::digits::Decimals;
+use inferometer_model::metrics::{tpot, ttft};
+use inferometer_model::stats::Distribution;
+
+use crate::{answers, label, table};
+
+/// The results of more cells than this are not told one by one, but only those of the first and the last.
+const MOST_CELLS: usize = 4;
+
+/// The answers of a search or a sweep. For other runs, one text for each cell: the speed for one user, and the highest
+/// throughput. Each text begins with its cell. Empty for imported results, and if no request completed.
+pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
+    let answers = answers::of(summary);
+    if !answers.is_empty() || summary.imported.is_some() {
+        let told = |answer: &answers::Answer| format!("{}: {}", answer.cell, answer.sentence);
+        let without_load = summary.sweeps.iter().filter(|answer| answer.levels.is_empty());
+        // A server may be too slow for an answer, but single requests still show its speed.
+        let single = summary
+            .cells
+            .iter()
+            .filter(|cell| without_load.clone().any(|answer| answer.cell() == cell.plan()));
+        return answers.iter().map(told).chain(single.filter_map(of_cell)).collect();
+    }
+    let cells = summary.cells.iter();
+    let mut all: Vec<String> = cells.filter_map(of_cell).collect();
+    if all.len() > MOST_CELLS {
+        all.drain(1..all.len() - 1);
+    }
+    all
+}
+
+fn of_cell(cell: &Cell) -> Option<String> {
+    let loaded = cell.throughput_pass().filter(|pass| pass.mean_concurrency != Some(1.0));
+    let sentences = [cell.latency_pass().and_then(one_user), loaded.and_then(under_load)];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    let [input, output] = table::lengths(cell);
+    (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
+}
+
+/// `One user: first token after 52 ms (50 to 55), then 73 tokens/s.` `None` if the pass has several requests in flight.
+fn one_user(pass: &PassSummary) -> Option<String> {
+    let is_alone = pass.peak_concurrency == Some(1);
+    let first = pass.latency(&ttft::FROM_SENT).filter(|values| is_alone && values.n > 0)?;
+    let then = pass.latency(&tpot::DEFINITION).filter(|values| values.n > 0);
+    let then = then.map_or_else(String::new, |values| {
+        let speed = |ms: f64| 1e3 / ms;
+        let ends = values.mean_ci.map(|[low, high]| [speed(high), speed(low)]);
+        format!(", then {}", with_ends(speed(values.mean), ends, "tokens/s"))
+    });
+    let Distribution { mean, mean_ci, .. } = first;
+    Some(format!("One user: first token after {}{then}.", with_ends(*mean, *mean_ci, "ms")))
+}
+
+/// `32 in flight: 34.8 requests/s (33.1 to 36.0), 1,114 output tokens/s.` The throughput of an open loop is that of its
+/// arrivals, so the latency is told: `4 requests/s arriving: first token after 52 ms (50 to 55).`
+fn under_load(pass: &PassSummary) -> Option<String> {
+    if pass.kind == PassKind::Open {
+        let first = pass.latency(&ttft::FROM_SENT).filter(|values| values.n > 0)?;
+        let first = with_ends(first.mean, first.mean_ci, "ms");
+        return Some(format!("{} arriving: first token after {first}.", label::load(pass)));
+    }
+    let requests = with_ends(pass.requests_per_s?, pass.requests_per_s_ci, "requests/s");
+    let tokens = pass.output_tokens_per_s.map_or_else(String::new, |tokens| {
+        format!(", {}", with_ends(tokens, pass.output_tokens_per_s_ci, "output tokens/s"))
+    });
+    let load = label::load(pass);
+    let planned =
+        if load == "all at once" { format!("{} requests ", pass.planned) } else { String::new() };
+    Some(format!("{planned}{load}: {requests}{tokens}."))
+}
+
+/// A figure with its unit, and its 95 % interval if it has one: `52.1 ms (50.3 to 54.9)`.
+fn with_ends(value: f64, ends: Option<[f64; 2]>, unit: &str) -> String {
+    let digits = Decimals::of(&ends.map_or(vec![value], |[low, high]| vec![value, low, high]));
+    let ends = ends.map_or_else(String::new, |ends| format!(" ({})", digits.interval(ends)));
+    format!("{} {unit}{ends}", digits.text(value))
+}
