@@ -4,7 +4,7 @@ use inferometer_analysis::{Cell, PassSummary, Summary};
 use inferometer_model::PassKind;
 use inferometer_model::digits::Decimals;
 use inferometer_model::metrics::{tpot, ttft};
-use inferometer_model::stats::Distribution;
+use inferometer_model::stats::{Distribution, Spread};
 
 use crate::{answers, label, table};
 
@@ -23,7 +23,11 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
             .cells
             .iter()
             .filter(|cell| without_load.clone().any(|answer| answer.cell() == cell.plan()));
-        return answers.iter().map(told).chain(single.filter_map(of_cell)).collect();
+        let single = single.filter_map(|cell| {
+            let user = one_user(cell.passes.first()?)?;
+            Some(format!("{}: {user} These are only a few requests.", cell.plan()))
+        });
+        return answers.iter().map(told).chain(single).collect();
     }
     let cells = summary.cells.iter();
     let mut all: Vec<String> = cells.filter_map(of_cell).collect();
@@ -34,10 +38,15 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
 }
 
 fn of_cell(cell: &Cell) -> Option<String> {
+    let [input, output] = table::lengths(cell);
+    if let Some(requests) = cell.over_repeats.as_ref().and_then(|spread| spread.requests_per_s) {
+        let Spread { mean, ci, n, .. } = requests;
+        let mean = with_ends(mean, ci, "requests/s");
+        return Some(format!("{input} x {output}: {mean}, the mean of {n} repeats."));
+    }
     let loaded = cell.throughput_pass().filter(|pass| pass.mean_concurrency != Some(1.0));
     let sentences = [cell.latency_pass().and_then(one_user), loaded.and_then(under_load)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
-    let [input, output] = table::lengths(cell);
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
 }
 
@@ -45,10 +54,11 @@ fn of_cell(cell: &Cell) -> Option<String> {
 fn one_user(pass: &PassSummary) -> Option<String> {
     let is_alone = pass.peak_concurrency == Some(1);
     let first = pass.latency(&ttft::FROM_SENT).filter(|values| is_alone && values.n > 0)?;
-    let then = pass.latency(&tpot::DEFINITION).filter(|values| values.n > 0);
+    let then = pass.latency(&tpot::DEFINITION).filter(|values| values.mean > 0.0);
     let then = then.map_or_else(String::new, |values| {
         let speed = |ms: f64| 1e3 / ms;
-        let ends = values.mean_ci.map(|[low, high]| [speed(high), speed(low)]);
+        let ends = values.mean_ci.filter(|[low, _]| *low > 0.0);
+        let ends = ends.map(|[low, high]| [speed(high), speed(low)]);
         format!(", then {}", with_ends(speed(values.mean), ends, "tokens/s"))
     });
     let Distribution { mean, mean_ci, .. } = first;
@@ -70,7 +80,11 @@ fn under_load(pass: &PassSummary) -> Option<String> {
     let load = label::load(pass);
     let planned =
         if load == "all at once" { format!("{} requests ", pass.planned) } else { String::new() };
-    Some(format!("{planned}{load}: {requests}{tokens}."))
+    let failed = match table::failed(pass).failed() {
+        0 => String::new(),
+        failed => format!("; {failed} of {} requests failed", pass.planned),
+    };
+    Some(format!("{planned}{load}: {requests}{tokens}{failed}."))
 }
 
 /// A figure with its unit, and its 95 % interval if it has one: `52.1 ms (50.3 to 54.9)`.

@@ -26,9 +26,10 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     )
 }
 
-/// One row for each load: its requests, throughput and latencies. With `all`, also what follows from these, and remarks,
-/// for example that the load is saturated or on the front.
+/// One row for each load: its requests, throughput and latencies. With `all`, also what follows from these, and all
+/// remarks, for example that the load is saturated or on the front.
 pub(crate) fn table(answer: &SweepAnswer, all: bool) -> Table {
+    let are_settled = answer.levels.iter().all(|level| level.is_settled);
     Table::of(answer.levels.iter().map(|level| {
         let mut row = vec![
             right("Load", with_unit(&significant(level.load), level.by.unit())),
@@ -50,6 +51,9 @@ pub(crate) fn table(answer: &SweepAnswer, all: bool) -> Table {
         }
         if all {
             row.push(left("Remarks", words(answer, level)));
+        } else if !are_settled {
+            let why = if level.is_settled { "" } else { "too short for a steady state" };
+            row.push(left("Remarks", why));
         }
         row
     }))

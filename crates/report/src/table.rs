@@ -290,7 +290,7 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
 }
 
 /// The failed requests of a pass, by their outcomes.
-fn failed(pass: &PassSummary) -> OutcomeCounts {
+pub(crate) fn failed(pass: &PassSummary) -> OutcomeCounts {
     let mut why = pass.outcomes;
     why.complete = 0;
     if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {

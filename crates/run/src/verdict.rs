@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use inferometer_analysis::verdict::{Met, Validity, Verdict};
-use inferometer_analysis::{Cell, PassSummary, Summary, SweepAnswer};
-use inferometer_model::digits::{decimal, percent};
+use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_model::digits::percent;
 use inferometer_model::{StopReason, code};
 use inferometer_plan::{Plan, Procedure, TargetPlan};
 use inferometer_report::against_limit;
@@ -133,19 +133,9 @@ fn stops(summary: &Summary) -> impl Iterator<Item = Shortfall> {
 /// The objectives that were not met, each with its figure, its cell and pass. Undecided objectives are not among them.
 fn missed_objectives(summary: &Summary) -> Vec<String> {
     let missed = summary.verdict.slo.iter().filter(|objective| objective.outcome() == Met::No);
-    let of_passes = missed
-        .map(|objective| format!("{} ({})", against_limit::objective(objective), objective.place));
-    of_passes.chain(summary.sweeps.iter().flat_map(missed_at_every_load)).collect()
-}
-
-/// The objectives of a sweep that the lowest load certainly misses. Above it, a sweep is expected to miss them.
-fn missed_at_every_load(answer: &SweepAnswer) -> impl Iterator<Item = String> {
-    let cell = answer.cell();
-    let given = answer.within.iter().filter(|it| !it.is_default && !it.is_uncertain);
-    given.filter(|it| it.met.is_none()).filter_map(move |it| {
-        let value = it.missed.as_ref()?.value.map_or_else(String::new, |value| decimal(value, 3));
-        Some(format!("{}, but {value} {} at the lowest load ({cell})", it.objective, it.unit))
-    })
+    missed
+        .map(|objective| format!("{} ({})", against_limit::objective(objective), objective.place))
+        .collect()
 }
 
 /// Why the run counts as failed: a pass has no completed request, or too many failed requests. `None` if the run

@@ -32,11 +32,11 @@ impl SweepAnswer {
     /// Sets up to which load the objectives of the plan are met, from the passes of the trials. Without an objective,
     /// the default one is judged.
     pub fn set_objectives(&mut self, objectives: &[Objective], cell: &Cell) {
-        let is_default = objectives.is_empty();
-        let default = if is_default { slo::parse(OBJECTIVE) } else { Ok(Vec::new()) };
-        let all = objectives.iter().chain(default.iter().flatten());
-        let found = all.filter_map(|one| within(one, self, cell));
-        self.within = found.map(|found| WithinAnswer { is_default, ..found }).collect();
+        let default = if objectives.is_empty() { slo::parse(OBJECTIVE) } else { Ok(Vec::new()) };
+        let of_default = default.iter().flatten().map(|one| within(one, self, cell));
+        let is_measured = |found: &WithinAnswer| found.met.is_some() || found.missed.is_some();
+        let of_plan = objectives.iter().map(|one| within(one, self, cell));
+        self.within = of_plan.chain(of_default.filter(is_measured)).collect();
         self.answer = sentence(self);
     }
 

@@ -81,17 +81,15 @@ pub struct SweepAnswer {
 pub struct WithinAnswer {
     /// The objective, such as `ttft_p95<1s`.
     pub objective: String,
-    /// Whether this is the default objective, because the plan has none.
-    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
-    pub is_default: bool,
     /// The unit of the measured values, such as `s`; empty if they have none.
     pub unit: String,
     /// The highest load up to which every load met the objective, with the measured value; absent if the lowest load missed it.
     pub met: Option<LoadValue>,
-    /// The next higher load, which missed the objective; absent if no load missed it.
+    /// The next higher load, which missed the objective; absent if no load missed it. A load also misses it if its
+    /// requests arrive faster than they end, or if more of its requests failed than may be beyond the percentile.
     pub missed: Option<LoadValue>,
     /// Whether requests are too few, or a value too uncertain, to say at one of these loads whether the objective is
-    /// met.
+    /// met. Fewer than five requests beyond a percentile are too few.
     pub is_uncertain: bool,
 }
 
@@ -100,8 +98,8 @@ pub struct WithinAnswer {
 pub struct LoadValue {
     /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// The value; absent if nothing was measured.
-    pub value: Option<f64>,
+    /// The value.
+    pub value: f64,
 }
 
 /// The throughput of a saturated server.

@@ -55,18 +55,16 @@ fn with_interval(found: FigureInterval, unit: &str) -> String {
 /// Up to which load an objective is met: `ttft_p95<1s is met up to 8 in flight (0.41 s), and missed at 16 in flight
 /// (1.3 s).`
 fn within(by: Over, answer: &WithinAnswer) -> String {
-    let WithinAnswer { objective, unit, met, missed, is_uncertain, .. } = answer;
+    let WithinAnswer { objective, unit, met, missed, is_uncertain } = answer;
     let at = |found: &LoadValue| {
-        let value = |value| with_unit(&text(value), unit);
-        let value = found.value.map_or_else(|| "not measured".to_owned(), value);
-        format!("{} ({value})", load(by, found.load))
+        format!("{} ({})", load(by, found.load), with_unit(&text(found.value), unit))
     };
-    let few = if *is_uncertain { "; more requests are needed to be certain" } else { "" };
+    let few = if *is_uncertain { " (few requests, so this may be chance)" } else { "" };
     let words = match (met, missed) {
         (Some(met), Some(missed)) => format!("met up to {}, and missed at {}", at(met), at(missed)),
         (Some(met), None) => format!("met at every load up to {}", at(met)),
         (None, Some(missed)) => format!("missed at the lowest load, {}", at(missed)),
-        (None, None) => return String::new(),
+        (None, None) => return format!("{objective} was not measured."),
     };
     format!("{objective} is {words}{few}.")
 }

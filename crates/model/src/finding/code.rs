@@ -261,7 +261,7 @@ codes! {
     // Sweeps.
     SWEEP_NOT_FINISHED = "sweep_not_finished", Warning,
         "The sweep ended before saturation was certain, or before the knee was precise."
-        => "raise a limit: --max-concurrency, --max-rate, --max-requests, --max-trials, --max-time; in `run`: --budget";
+        => "raise a limit: --budget of `run`; --max-concurrency, --max-rate, --max-requests, --max-trials, --max-time of `sweep`";
     SWEEP_TRIAL_LOST = "sweep_trial_lost", Warning,
         "A trial was discarded, because its records are incomplete; the sweep of its cell ended \
             there.";

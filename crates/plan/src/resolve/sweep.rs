@@ -1,5 +1,7 @@
 //! Resolves the sweep of a plan from a spec: its limits, and the pass that its trials vary.
 
+use inferometer_model::metrics::slo::{self, Comparison, Objective};
+
 use super::search::{at_least_1, share, varied};
 use crate::search::Over;
 use crate::spec::limits::MAX_IN_FLIGHT;
@@ -57,6 +59,14 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
                 raise the limit, or leave it out"
         );
         mistakes.add("max_requests", problem);
+    }
+    let objectives = spec.slo.as_deref().and_then(|text| slo::parse(text).ok()).unwrap_or_default();
+    let is_lower =
+        |one: &&Objective| matches!(one.comparison, Comparison::Above | Comparison::AtLeast);
+    if let Some(lower) = objectives.iter().find(is_lower) {
+        let problem =
+            format!("`{}`: a sweep needs upper limits, which higher loads miss", lower.text);
+        mistakes.add("slo", problem);
     }
     Some(SweepPlan {
         by,

@@ -48,11 +48,14 @@ pub enum Notice {
         command: Vec<String>,
     },
     /// The started server is not ready yet.
-    #[display("  {waited_s} s; last log line: {}", last_line.as_deref().unwrap_or("none yet"))]
+    #[display(
+        "  {waited_s} s; {}",
+        last_line.as_ref().map_or("no new log line".to_owned(), |line| format!("last log line: {line}"))
+    )]
     ServerNotReady {
         /// The time since the start, in seconds.
         waited_s: u64,
-        /// The last line of its log; absent if there is none yet.
+        /// The last line of its log; absent if there is none, or if it has not changed.
         last_line: Option<String>,
     },
     /// A server that the plan does not start is not ready yet.
@@ -162,11 +165,13 @@ pub enum Notice {
     },
     /// The lengths and the limits that are chosen for a server of which the user gave neither lengths nor loads.
     #[display(
-        "{cell} tokens a request{}: measured for at most {} at a rising load{} (--budget 10m for more certain figures, \
-            --full for the published grid)",
+        "{cell} tokens a request{}: measured for about {} at a rising load{}",
         alone_s.map_or_else(String::new, |s| format!(", which takes {} s alone", significant(s, 2))),
         span::in_words(*most_s),
-        most_tokens.map_or_else(String::new, |most| format!(", with at most {most} tokens"))
+        most_tokens.map_or_else(
+            || " (--budget 10m for more certain figures, --full for all default lengths)".to_owned(),
+            |most| format!(", with about {most} tokens at most")
+        )
     )]
     ChosenLengths {
         /// The lengths.

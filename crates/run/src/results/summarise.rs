@@ -3,6 +3,7 @@
 
 use inferometer_analysis::cell;
 use inferometer_analysis::inspect::skipped_finding;
+use inferometer_analysis::judge::judge;
 use inferometer_analysis::ranks::RankSummary;
 use inferometer_analysis::search;
 use inferometer_analysis::summary::SUMMARY_SCHEMA;
@@ -11,8 +12,8 @@ use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, inspect, sweep, validity};
 use inferometer_model::target::Tool;
 use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code};
-use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
+use inferometer_plan::{Plan, Procedure};
 
 use super::grid::Grid;
 use super::precision;
@@ -90,10 +91,11 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let by_client = (!facts.predicted).then(|| FigureCounts::of(&cells));
     doubt_ttft(&mut cells, &findings);
     // A search finds the highest load that meets the objectives, and a sweep finds saturation. Above that load, a
-    // missed objective is expected.
-    let slo = match facts.plan.procedure.chooses_loads() {
-        true => Vec::new(),
-        false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
+    // missed objective is expected, so those of a sweep are judged at its lowest load.
+    let slo = match &facts.plan.procedure {
+        Procedure::Search(_) => Vec::new(),
+        Procedure::Sweep(_) => judge(&facts.plan.slo, &at_lowest_load(&cells)),
+        Procedure::Passes | Procedure::Ab(_) => judge(&facts.plan.slo, &cells),
     };
     let (validity, reasons) = validity_of(&cells, &slo, &findings);
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
@@ -148,6 +150,13 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
 }
 
+/// The cells with only their first pass, which has the lowest load of a sweep.
+fn at_lowest_load(cells: &[Cell]) -> Vec<Cell> {
+    let mut cells = cells.to_vec();
+    cells.iter_mut().for_each(|cell| cell.passes.truncate(1));
+    cells
+}
+
 /// Whether a run with these results is valid, and the reasons if it is not.
 fn validity_of(cells: &[Cell], slo: &[SloResult], findings: &[Finding]) -> (Validity, Vec<String>) {
     let (mut validity, mut reasons) = validity::judge(cells, slo);
@@ -175,7 +184,7 @@ pub fn judge_by_ranges(summary: &mut Summary, plan: &Plan) {
     if !summary.predicted || plan.procedure.chooses_loads() {
         return;
     }
-    let slo = inferometer_analysis::judge::judge(&plan.slo, &summary.cells);
+    let slo = judge(&plan.slo, &summary.cells);
     let (validity, reasons) = validity_of(&summary.cells, &slo, &summary.findings);
     summary.verdict = Verdict { validity, reasons, slo, ..std::mem::take(&mut summary.verdict) };
 }

@@ -21,7 +21,7 @@ pub struct ChosenLengths {
     pub cell: CellPlan,
     /// The time of a request alone; absent if none completed.
     pub alone: Option<Duration>,
-    /// The time that the choice took, with the start of the server.
+    /// The time that the choice took.
     pub taken: Duration,
 }
 
@@ -43,13 +43,14 @@ pub fn choose_lengths(
 ) -> Result<ChosenLengths, RunError> {
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
-    let began = net.now();
     let CheckedPlan { tokenizer, outputs, .. } = CheckedPlan::of(request)?;
     let equipped = equip(net, request, servers, outputs.folder(), tokenizer, |servers, start| {
         reach::prepare(plan, context, servers, start)
     })?;
     let mut runner = equipped.runner;
-    runner.ends = Some(runner.net.now() + budget);
+    // The time until the server is ready does not count.
+    let began = runner.net.now();
+    runner.ends = Some(began + budget);
     let longest = budget / SHARE_ALONE;
     let cells =
         LENGTHS.map(|(input_length, output_length)| CellPlan { input_length, output_length });

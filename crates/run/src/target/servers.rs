@@ -2,6 +2,7 @@
 //! run needs the same server. It is started again if it died. The embedded engine of a plan without a server is not
 //! started here.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -116,8 +117,12 @@ impl Servers {
         let guard = (program, SERVER_GUARD);
         let mut server = LaunchedServer::start(at, guard, &place, headers).map_err(failed)?;
         events.say(&Notice::ServerStarting { command: server.command.clone() });
+        let said = RefCell::new(None);
         let report = |waited_s, last_line: Option<&str>| {
+            // A line that has not changed is said once.
             let last_line = last_line.map(str::to_owned);
+            let before = said.replace(last_line.clone());
+            let last_line = last_line.filter(|_| before != *said.borrow());
             events.say(&Notice::ServerNotReady { waited_s, last_line });
         };
         let patience = ReadyWait { stop, report: &report };

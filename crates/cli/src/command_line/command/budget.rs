@@ -16,8 +16,10 @@ use crate::command_line::{Failure, tell, variable};
 
 /// The default time of a run on a server.
 const TIME: Duration = Duration::from_secs(60);
-/// The shortest time that is left for a sweep.
+/// The shortest time that is left for a sweep, if the budget is not shorter.
 const SHORTEST: Duration = Duration::from_secs(10);
+/// The fewest tokens of a budget: those of the shortest sweep.
+const FEWEST_TOKENS: u32 = 1_000;
 /// The most tokens of a run on a server with a key, which may cost money.
 const TOKENS_WITH_KEY: u64 = 500_000;
 /// With a limit on tokens, it is enough for this many requests or more.
@@ -37,7 +39,10 @@ impl FromStr for Budget {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim().strip_suffix("tokens").or(text.trim().strip_suffix("tok")) {
-            Some(number) => tokens(number.trim()).map(|most| Self::Tokens(most.into())),
+            Some(number) => match tokens(number.trim())? {
+                0..FEWEST_TOKENS => Err(format!("a budget has at least {FEWEST_TOKENS} tokens")),
+                most => Ok(Self::Tokens(most.into())),
+            },
             None => span(&Value::Text(text.to_owned()))
                 .map(Self::Time)
                 .map_err(|why| format!("{why}, or a number of tokens, such as 200000tokens")),
@@ -61,8 +66,12 @@ impl Budget {
 pub struct Asked {
     /// The value of `--budget`.
     pub budget: Option<Budget>,
-    /// Whether `--full` is given.
+    /// The budget in the settings.
+    pub usual: Option<Budget>,
+    /// Whether `--full` is given, or lengths cannot be chosen: in a resumed run, or with several processes.
     pub full: bool,
+    /// Whether `--junit` is given.
+    pub junit: bool,
 }
 
 impl Asked {
@@ -79,12 +88,25 @@ impl Asked {
         servers: &mut Servers,
     ) -> Result<Cow<'a, Spec>, Failure> {
         if !self.applies(spec)? {
-            return Ok(Cow::Borrowed(spec));
+            // The stored plan names its passes, so that the same plan is measured when it is used again.
+            let passes = Some(vec!["table".to_owned()]);
+            let is_named = !spec.leaves_load_open() || spec.target.is_none();
+            return Ok(match is_named {
+                true => Cow::Borrowed(spec),
+                false => Cow::Owned(Spec { passes, ..spec.clone() }),
+            });
         }
         Ok(Cow::Owned(match dry_run {
-            true => example(spec, self.budget),
-            false => chosen(spec, self.budget, host, events, servers)?,
+            true => example(spec, self.budget.or(self.usual)),
+            false => chosen(spec, self.budget.or(self.usual), host, events, servers)?,
         }))
+    }
+
+    /// Refuses a budget for several servers or rounds, whose runs need the same loads.
+    pub fn of_several(self) -> Result<(), Failure> {
+        let why =
+            "--budget: is for one server; give lengths and loads for several servers or rounds";
+        if self.budget.is_some() { Err(Failure::usage(why)) } else { Ok(()) }
     }
 
     /// Whether lengths and loads are chosen: on a server, if the user gave neither of them.
@@ -96,12 +118,20 @@ impl Asked {
                  their number (`inferometer sweep --max-time` has a limit for lengths of your choice)",
             ));
         }
-        if self.budget.is_some() && spec.target.is_none() && !has_server {
-            return Err(Failure::usage("--budget: is for servers; give one with --target"));
+        if self.budget.is_some() && (self.full || (spec.target.is_none() && !has_server)) {
+            return Err(Failure::usage(
+                "--budget: is for a new run of one process on one server; give the server with --target",
+            ));
         }
         // Whoever describes how a server is started may wait for the whole grid.
         let by_default = spec.target.is_some() && !has_server;
-        Ok(is_open && !self.full && (self.budget.is_some() || by_default))
+        let applies = is_open && !self.full && (self.budget.is_some() || by_default);
+        if applies && self.junit {
+            return Err(Failure::usage(
+                "--junit: needs passes as test cases, but this run chooses its loads; give lengths or loads, or --full",
+            ));
+        }
+        Ok(applies)
     }
 }
 
@@ -123,7 +153,7 @@ fn chosen(
     let request = RunRequest { plan: &plan, context: &context, events };
     let of_request = most_tokens.map_or(u64::MAX, |most| most / FEWEST_REQUESTS);
     let found = choose_lengths(request, servers, time, of_request)?;
-    let left = time.saturating_sub(found.taken).max(SHORTEST);
+    let left = time.saturating_sub(found.taken).max(SHORTEST.min(time));
     let ChosenLengths { cell, alone, .. } = found;
     let (alone_s, most_s) = (alone.map(|alone| alone.as_secs_f64()), left.as_secs_f64());
     events.say(&Notice::ChosenLengths { cell, alone_s, most_s, most_tokens });
@@ -144,6 +174,8 @@ fn sweep(spec: &Spec, cell: CellPlan, time: Duration, most_tokens: Option<u64>) 
         input_lengths: Some(vec![cell.input_length]),
         output_lengths: Some(vec![cell.output_length]),
         sweep: Some(SweepSpec { max_time, max_requests, ..SweepSpec::default() }),
+        // A sweep goes on to loads at which requests fail.
+        max_failures: None,
         ..spec.clone()
     }
 }
@@ -170,7 +202,11 @@ mod tests {
         ] {
             let spec: Spec = serde_json::from_value(keys.clone()).unwrap();
             let budget = budget.map(|text| text.parse().unwrap());
-            assert_eq!(Asked { budget, full }.applies(&spec).ok(), applies, "{keys}");
+            assert_eq!(
+                Asked { budget, full, ..Asked::default() }.applies(&spec).ok(),
+                applies,
+                "{keys}"
+            );
         }
         assert_eq!("90s".parse(), Ok(Budget::Time(Duration::from_secs(90))));
         assert_eq!("200000 tokens".parse(), Ok(Budget::Tokens(200_000)));

@@ -20,7 +20,6 @@ use inferometer_run::{
 };
 use serde_json::{Map, Value};
 
-use super::budget::Asked;
 use super::prediction_of_run::{of_run, warn_of_unknown_cards};
 use super::ranks;
 use super::run_flags::RunArgs;
@@ -145,6 +144,7 @@ fn measure_variants(
     let (events, host) = show(view);
     let _exposed = expose(arguments, &events)?;
     if is_group {
+        arguments.asked(true).of_several()?;
         if variants.iter().any(|one| one.spec.dump_workload.is_some()) {
             return Err(Failure::usage(
                 "dump_workload (--dump-workload): several runs would overwrite the same file; use \
@@ -181,8 +181,7 @@ fn measure_one(
 ) -> Result<MeasuredRuns, Failure> {
     let mut servers = Servers::default();
     let events = &events.without_repeated_introduction();
-    // Several processes cannot choose the same lengths.
-    let budget = Asked { budget: arguments.budget, full: arguments.full || place.is_some() };
+    let budget = arguments.asked(place.is_some() || earlier.is_some());
     let spec = budget.spec(&only.spec, arguments.dry_run, &host, events, &mut servers)?;
     let (plan, mut context) = resolve(&spec, &variable)?;
     context.host = host;

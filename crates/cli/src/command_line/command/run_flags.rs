@@ -9,7 +9,7 @@ use inferometer_run::Strictness;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::budget::Budget;
+use super::budget::{Asked, Budget};
 use super::ranks::RankFlags;
 use crate::command_line::taken::why_left_out;
 use crate::command_line::{Failure, View, prometheus};
@@ -70,8 +70,11 @@ pub struct RunArgs {
     /// the server is saturated [default: 1m; also at most 500000 tokens if the server has a key]
     #[arg(long, value_name = "TIME|TOKENS", conflicts_with = "full", help_heading = "Load")]
     pub budget: Option<Budget>,
-    /// Measure the published grid of lengths on a server, however long it takes, instead of a run
-    /// within --budget
+    /// The budget in the settings. It has no effect on a run that chooses nothing.
+    #[arg(skip)]
+    usual_budget: Option<Budget>,
+    /// Measure the default lengths one by one and all at once, however long it takes, instead of a
+    /// run within --budget
     #[arg(long, help_heading = "Load")]
     pub full: bool,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
@@ -116,13 +119,23 @@ impl RunArgs {
         self.ranks.fill_from(&lower.ranks);
         self.dry_run |= lower.dry_run;
         self.full |= lower.full && self.budget.is_none();
-        self.budget = self.budget.or(lower.budget.filter(|_| !self.full));
+        self.usual_budget = lower.budget;
         self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
         if self.resume.is_none() {
             self.resume.clone_from(&lower.resume);
         }
         if self.junit.is_none() {
             self.junit.clone_from(&lower.junit);
+        }
+    }
+
+    /// What the run may choose by itself; nothing if `has_load`.
+    pub fn asked(&self, has_load: bool) -> Asked {
+        Asked {
+            budget: self.budget,
+            usual: self.usual_budget,
+            full: self.full || has_load,
+            junit: self.junit.is_some(),
         }
     }
 
