@@ -80,6 +80,12 @@ fn is_flat(below: &Level, above: &Level, confidence: f64) -> bool {
         && (slower().unwrap_or(false) || less().unwrap_or(false))
 }
 
+/// Whether throughput grows significantly from one level to another, by more than is allowed of a saturated server.
+fn grows(below: &Level, above: &Level, confidence: f64) -> bool {
+    let gain = gain(below, above).zip(allowed(below, above));
+    gain.is_some_and(|(gain, allowed)| gain.interval(confidence)[0] > allowed)
+}
+
 /// The confidence interval of the share of requests that failed.
 fn failed(level: &Level) -> [f64; 2] {
     let of = level.requests as f64;
@@ -105,8 +111,15 @@ pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> 
     let shed = |above: usize| levels[..above].iter().any(|below| sheds(below, &levels[above]));
     let flat =
         |above: usize| (0..above).any(|below| is_flat(&levels[below], &levels[above], confidence));
+    // Throughput may pause, for example where the slots of a server are full, and grow again at a higher load.
+    let grows_again = |at: usize| {
+        let later = &levels[at + 1..];
+        later.iter().any(|above| above.is_settled && grows(&levels[at], above, confidence))
+    };
     let is_over = |level: &Level| level.is_overloaded() && level.is_settled;
-    let shows = |&at: &usize| shed(at) || if by_rate { is_over(&levels[at]) } else { flat(at) };
+    let shows = |&at: &usize| {
+        shed(at) || if by_rate { is_over(&levels[at]) } else { flat(at) && !grows_again(at) }
+    };
     let shown_at = (0..levels.len()).find(shows)?;
     let value = |at: &usize| levels[*at].requests_per_s.map_or(0.0, |found| found.value);
     let keeps_up =

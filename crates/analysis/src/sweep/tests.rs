@@ -115,6 +115,24 @@ fn the_latency_at_a_knee_is_stated_once_if_the_knee_is_the_load_with_which_it_is
 }
 
 #[test]
+fn a_load_at_which_throughput_pauses_is_not_saturated_if_more_load_clearly_adds_to_it() {
+    let mut sweep = Sweep::new(&plan());
+    for (load, most) in [(1.0, 2.93), (3.0, 3.08), (8.0, 3.5)] {
+        let asked = NextLevel { by: Over::Concurrency, load, requests: 96 };
+        let exactly = |value: f64| {
+            Some(FigureEstimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 })
+        };
+        let latency_ms = exactly(1e3 * load / most);
+        sweep.add_trial(LevelTrial {
+            requests_per_s: exactly(most),
+            latency_ms,
+            ..trial(asked, 1.0)
+        });
+    }
+    assert_eq!(sweep.saturation().map(|level| level.load), Some(8.0));
+}
+
+#[test]
 fn a_sweep_ends_at_each_limit_and_names_it() {
     let bounds: [(SweepPlan, SweepEnding, &str); 4] = [
         (

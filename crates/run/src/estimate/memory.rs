@@ -151,9 +151,9 @@ mod tests {
         assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
         // At most all requests of the pass are in flight.
         assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
-        // Prompts that take more than 32 MiB are made while the pass runs.
+        // Prompts that take more than 16 MiB are made while the pass runs.
         let long = memory(lengths(8, 10_000_000)).prompts;
-        assert_eq!(long, Some((32 << 20) + (8 + 6 * 64) * 128 * 16));
+        assert_eq!(long, Some((16 << 20) + (8 + 6 * 64) * 128 * 16));
         // Without this number, prompts are made in batches of 64 while the pass runs.
         let by_time = json!({"input_lengths": [128], "output_lengths": [8], "duration": "9s",
             "concurrency": [8]});

@@ -13,7 +13,7 @@ use super::workload::Prompts;
 use crate::RunError;
 
 /// If the prompts of a pass have more bytes than this, they are made again while the pass runs.
-pub const MAX_BYTES_IN_MEMORY: usize = 32 << 20;
+pub const MAX_BYTES_IN_MEMORY: usize = 16 << 20;
 /// The number of requests that are made together before a pass.
 const MADE_BEFORE: u32 = 256;
 
