@@ -106,6 +106,13 @@ pub fn interval(ends: [f64; 2]) -> String {
     Decimals::of(&ends).interval(ends)
 }
 
+/// A figure with its unit, and with its interval if it has one: `52.1 ms (50.3 to 54.9)`.
+pub fn with_ends(value: f64, ends: Option<[f64; 2]>, unit: &str) -> String {
+    let digits = Decimals::of(&ends.map_or(vec![value], |[low, high]| vec![value, low, high]));
+    let ends = ends.map_or_else(String::new, |ends| format!(" ({})", digits.interval(ends)));
+    format!("{} {unit}{ends}", digits.text(value))
+}
+
 /// A number, already as text, with its unit. After exactly one, requests are in the singular: `1 request/s`,
 /// `7.5 requests/s`.
 pub fn with_unit(number: &str, unit: &str) -> String {

@@ -1,10 +1,10 @@
 //! The results of a run in a few sentences, which the terminal and the page show before or after everything else.
 
-use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_analysis::{Cell, PassSummary, Summary, sweep};
 use inferometer_model::PassKind;
-use inferometer_model::digits::Decimals;
+use inferometer_model::digits::with_ends;
 use inferometer_model::metrics::{tpot, ttft};
-use inferometer_model::stats::{Distribution, Spread};
+use inferometer_model::stats::Spread;
 
 use crate::{answers, label, table};
 
@@ -12,10 +12,11 @@ use crate::{answers, label, table};
 const MOST_CELLS: usize = 4;
 
 /// The answers of a search or a sweep. For other runs, one text for each cell: the speed for one user, and the highest
-/// throughput. Each text begins with its cell. Empty for imported results, and if no request completed.
+/// throughput. Each text begins with its cell. Empty for imported results, for predictions (whose figures have ranges of
+/// the model), and if no request completed.
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let answers = answers::of(summary);
-    if !answers.is_empty() || summary.imported.is_some() {
+    if !answers.is_empty() || summary.imported.is_some() || summary.predicted {
         let told = |answer: &answers::Answer| format!("{}: {}", answer.cell, answer.sentence);
         let without_load = summary.sweeps.iter().filter(|answer| answer.levels.is_empty());
         // A server may be too slow for an answer, but single requests still show its speed.
@@ -32,7 +33,9 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let cells = summary.cells.iter();
     let mut all: Vec<String> = cells.filter_map(of_cell).collect();
     if all.len() > MOST_CELLS {
-        all.drain(1..all.len() - 1);
+        let between = all.len() - 2;
+        let told = format!("{between} more pairs of lengths lie between these two: see the table.");
+        all.splice(1..=between, [told]);
     }
     all
 }
@@ -55,14 +58,12 @@ fn one_user(pass: &PassSummary) -> Option<String> {
     let is_alone = pass.peak_concurrency == Some(1);
     let first = pass.latency(&ttft::FROM_SENT).filter(|values| is_alone && values.n > 0)?;
     let then = pass.latency(&tpot::DEFINITION).filter(|values| values.mean > 0.0);
-    let then = then.map_or_else(String::new, |values| {
+    let then = then.map(|values| {
         let speed = |ms: f64| 1e3 / ms;
         let ends = values.mean_ci.filter(|[low, _]| *low > 0.0);
-        let ends = ends.map(|[low, high]| [speed(high), speed(low)]);
-        format!(", then {}", with_ends(speed(values.mean), ends, "tokens/s"))
+        (speed(values.mean), ends.map(|[low, high]| [speed(high), speed(low)]))
     });
-    let Distribution { mean, mean_ci, .. } = first;
-    Some(format!("One user: first token after {}{then}.", with_ends(*mean, *mean_ci, "ms")))
+    Some(sweep::one_user((first.mean, first.mean_ci), then))
 }
 
 /// `32 in flight: 34.8 requests/s (33.1 to 36.0), 1,114 output tokens/s.` The throughput of an open loop is that of its
@@ -85,11 +86,4 @@ fn under_load(pass: &PassSummary) -> Option<String> {
         failed => format!("; {failed} of {} requests failed", pass.planned),
     };
     Some(format!("{planned}{load}: {requests}{tokens}{failed}."))
-}
-
-/// A figure with its unit, and its 95 % interval if it has one: `52.1 ms (50.3 to 54.9)`.
-fn with_ends(value: f64, ends: Option<[f64; 2]>, unit: &str) -> String {
-    let digits = Decimals::of(&ends.map_or(vec![value], |[low, high]| vec![value, low, high]));
-    let ends = ends.map_or_else(String::new, |ends| format!(" ({})", digits.interval(ends)));
-    format!("{} {unit}{ends}", digits.text(value))
 }

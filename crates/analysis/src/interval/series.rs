@@ -40,7 +40,7 @@ const FAR_MORE: f64 = 4.0;
 /// values. Source: conformance/coverage/coverage.py, closed loops with random output lengths (3.9 and 4.2).
 const SHARED_BY_FIRST: f64 = 4.0;
 /// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
-const FEWEST_STEPS: usize = 4;
+const FEWEST_STEPS: usize = 8;
 
 /// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
 /// 1)` for a metric with one value per request.
@@ -376,7 +376,7 @@ impl Wave {
 /// The variance of the sum of the values at an edge, per value. It equals the variance of the middle, `of_middle`, in
 /// most cases. If neighbouring values differ much more than the values of the middle (variance `alone`), the variance
 /// is estimated from the edge itself: `shared` times that of neighbours.
-fn of_edge(values: &[f64], alone: f64, of_middle: f64, shared: f64) -> f64 {
+pub(super) fn of_edge(values: &[f64], alone: f64, of_middle: f64, shared: f64) -> f64 {
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;
     if scatter > FAR_MORE * alone { scatter * shared } else { of_middle }

@@ -8,6 +8,7 @@ use inferometer_model::metrics::{e2e, request_objective, ttft};
 use inferometer_model::stats::{Distribution, seed};
 use inferometer_model::{Bound, OpenPlan, OverLimit, PassPlan, Timeline};
 
+use super::series::of_edge;
 use crate::{PassFold, PassSummary};
 
 /// A closed loop on a server whose speed drifts. The duration of a request is its own random length times the current
@@ -352,4 +353,14 @@ fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
         let is_right = stated >= fewest && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
         assert!(is_right, "{what}: {held} of {stated}, {half:.2} times the right width");
     }
+}
+
+#[test]
+fn the_variance_of_a_first_wave_that_scatters_far_more_includes_what_its_values_share() {
+    // Neighbours differ by 6, so the variance of independent values is 6^2 / 2 = 18.
+    let values = [1.0, 7.0, 1.0, 7.0, 1.0];
+    assert_eq!(of_edge(&values, 1.0, 5.0, 4.0), 4.0 * 18.0);
+    assert_eq!(of_edge(&values, 1.0, 5.0, 1.0), 18.0);
+    // Here the values scatter like those of the middle, whose variance is then used.
+    assert_eq!(of_edge(&values, 18.0, 5.0, 4.0), 5.0);
 }

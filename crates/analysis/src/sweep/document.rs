@@ -83,7 +83,8 @@ pub struct WithinAnswer {
     pub objective: String,
     /// The unit of the measured values, such as `s`; empty if they have none.
     pub unit: String,
-    /// The highest load up to which every load met the objective, with the measured value; absent if the lowest load missed it.
+    /// The highest load up to which every load met the objective, with the measured value; absent if the lowest load
+    /// missed it.
     pub met: Option<LoadValue>,
     /// The next higher load, which missed the objective; absent if no load missed it. A load also misses it if its
     /// requests arrive faster than they end, or if more of its requests failed than may be beyond the percentile.

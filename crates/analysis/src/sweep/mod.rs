@@ -31,7 +31,7 @@ pub use findings::{CODES, findings};
 pub use fold::{LevelFold, LevelTrial};
 pub use outcome::SweepEnding;
 pub use procedure::{NextLevel, Sweep};
-pub use sentence::sentence;
+pub use sentence::{one_user, sentence};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Writes the answer of a sweep in a few sentences, with their intervals.
 
-use inferometer_model::digits::{Decimals, percent, with_unit};
+use inferometer_model::digits::{Decimals, percent, with_ends, with_unit};
 use inferometer_plan::search::Over;
 
 use super::document::{
@@ -26,30 +26,32 @@ pub fn sentence(answer: &SweepAnswer) -> String {
         SweepEnding::Unfinished => format!("So far, {}", lower(&sentence)),
         _ => sentence,
     };
-    let alone = one_user(answer).into_iter();
+    let alone = alone(answer).into_iter();
     let within = answer.within.iter().map(|one| within(answer.by, one));
     alone.chain([sentence]).chain(within).collect::<Vec<_>>().join(" ")
 }
 
-/// The speed for one user alone: `One user: first token after 52 ms (50 to 55), then 73 tokens/s (71 to 75).` `None` if
-/// it was not measured.
-fn one_user(answer: &SweepAnswer) -> Option<String> {
+/// The speed for one user alone; `None` if it was not measured.
+fn alone(answer: &SweepAnswer) -> Option<String> {
     let is_alone = |level: &&LevelAnswer| level.by == Over::Concurrency && level.load == 1.0;
     let alone = answer.levels.iter().find(is_alone)?;
-    let first = alone.ttft_ms?;
-    let unit = if first.value < 1e3 { "ms" } else { "s" };
-    let first = if unit == "ms" { first } else { first.map(|ms| ms / 1e3) };
-    let then = alone
-        .tokens_per_s_per_user
-        .map_or_else(String::new, |then| format!(", then {}", with_interval(then, "tokens/s")));
-    Some(format!("One user: first token after {}{then}.", with_interval(first, unit)))
+    let figure = |found: FigureInterval| (found.value, Some([found.low, found.high]));
+    Some(one_user(figure(alone.ttft_ms?), alone.tokens_per_s_per_user.map(figure)))
 }
 
-/// A figure with its unit and its interval: `52 ms (50 to 55)`.
-fn with_interval(found: FigureInterval, unit: &str) -> String {
-    let FigureInterval { value, low, high } = found;
-    let digits = Decimals::of(&[value, low, high]);
-    format!("{} {unit} ({})", digits.text(value), digits.interval([low, high]))
+/// A figure with its interval, if it has one.
+type Figure = (f64, Option<[f64; 2]>);
+
+/// The speed for one user in words: `One user: first token after 52 ms (50 to 55), then 73 tokens/s (71 to 75).` It gets
+/// the TTFT in milliseconds and the tokens per second after the first token.
+pub fn one_user(ttft_ms: Figure, then: Option<Figure>) -> String {
+    let (scale, unit) = if ttft_ms.0 < 1e3 { (1.0, "ms") } else { (1e3, "s") };
+    let first =
+        with_ends(ttft_ms.0 / scale, ttft_ms.1.map(|ends| ends.map(|end| end / scale)), unit);
+    let then = then.map_or_else(String::new, |(speed, ends)| {
+        format!(", then {}", with_ends(speed, ends, "tokens/s"))
+    });
+    format!("One user: first token after {first}{then}.")
 }
 
 /// Up to which load an objective is met: `ttft_p95<1s is met up to 8 in flight (0.41 s), and missed at 16 in flight
@@ -59,7 +61,7 @@ fn within(by: Over, answer: &WithinAnswer) -> String {
     let at = |found: &LoadValue| {
         format!("{} ({})", load(by, found.load), with_unit(&text(found.value), unit))
     };
-    let few = if *is_uncertain { " (few requests, so this may be chance)" } else { "" };
+    let few = if *is_uncertain { " (not certain)" } else { "" };
     let words = match (met, missed) {
         (Some(met), Some(missed)) => format!("met up to {}, and missed at {}", at(met), at(missed)),
         (Some(met), None) => format!("met at every load up to {}", at(met)),

@@ -130,8 +130,8 @@ mod tests {
             ),
             (r#"{"sweep": {}, "scale": false}"#, "scale (--no-scale): applies to arrival rates"),
             (
-                r#"{"sweep": {}, "max_failures": 0.5}"#,
-                "max_failures (--max-failures): is not used by a sweep",
+                r#"{"sweep": {}, "slo": "ttft_p99<1s,output_tokens_per_s>5"}"#,
+                "slo (--slo): `output_tokens_per_s>5`: a sweep needs upper limits",
             ),
             (r#"{"sweep": {}, "max_failures": "2%"}"#, "max_failures (--max-failures): is not"),
             (r#"{"sweep": {"by": "users"}}"#, "by (--by): `users` is not one of"),

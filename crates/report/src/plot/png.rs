@@ -23,8 +23,8 @@ const LARGEST_CHUNK: usize = 1 << 30;
 /// The accepted scales: smaller images cannot be read, and larger images may not fit into memory.
 const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
 
-/// Converts a plot to PNG. Where the plot has no background, the image is black. At scale 1, one SVG pixel becomes one pixel of the image. Scale 2 is for
-/// high-resolution screens and for print.
+/// Converts a plot to PNG. Where the plot has no background, the image is black. At scale 1, one SVG pixel becomes one
+/// pixel of the image. Scale 2 is for high-resolution screens and for print.
 ///
 /// # Errors
 /// [`ReportError::Svg`] if the text is not an SVG. [`ReportError::Size`] if the scale is not between 0.1

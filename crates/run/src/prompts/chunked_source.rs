@@ -43,8 +43,8 @@ pub fn of(
 
 impl ChunkedSource {
     /// Calls `see` with all requests, chunk by chunk, and then returns the requests of the pass: these requests, or if
-    /// they have more than `most_bytes`, others that are made like them. If the pass has no number of requests, calls `see` only
-    /// with the first chunk.
+    /// they have more than `most_bytes`, others that are made like them. If the pass has no number of requests, calls
+    /// `see` only with the first chunk.
     ///
     /// # Errors
     /// When the requests cannot be made, when the system refuses a thread, or the error of `see`.

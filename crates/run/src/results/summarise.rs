@@ -91,9 +91,11 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let by_client = (!facts.predicted).then(|| FigureCounts::of(&cells));
     doubt_ttft(&mut cells, &findings);
     // A search finds the highest load that meets the objectives, and a sweep finds saturation. Above that load, a
-    // missed objective is expected, so those of a sweep are judged at its lowest load.
+    // missed objective is expected, so those of a sweep are judged at its lowest load. A prediction is judged by its
+    // ranges, which a sweep does not have.
     let slo = match &facts.plan.procedure {
         Procedure::Search(_) => Vec::new(),
+        Procedure::Sweep(_) if facts.predicted => Vec::new(),
         Procedure::Sweep(_) => judge(&facts.plan.slo, &at_lowest_load(&cells)),
         Procedure::Passes | Procedure::Ab(_) => judge(&facts.plan.slo, &cells),
     };

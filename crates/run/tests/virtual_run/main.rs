@@ -303,9 +303,9 @@ fn an_interrupted_sweep_gives_a_partial_answer_and_completes_when_resumed() {
     assert_eq!((answer.trials, answer.outcome), (2, SweepEnding::Unfinished));
     assert!(answer.answer.contains(". So far, no saturation is shown up to"), "{answer:?}");
     assert!(
-        answer
-            .answer
-            .contains("ttft_p95<1s is met at every load up to 2 in flight (0.0194 s) (few"),
+        answer.answer.contains(
+            "ttft_p95<1s is met at every load up to 2 in flight (0.0194 s) (not certain)."
+        ),
         "{answer:?}"
     );
     let earlier = EarlierRun::find(&context.store, broken_off.run.as_str()).unwrap();

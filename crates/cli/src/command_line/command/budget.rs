@@ -156,6 +156,9 @@ fn chosen(
     let left = time.saturating_sub(found.taken).max(SHORTEST.min(time));
     let ChosenLengths { cell, alone, .. } = found;
     let (alone_s, most_s) = (alone.map(|alone| alone.as_secs_f64()), left.as_secs_f64());
+    if spec.max_failures.is_some() {
+        tell("max_failures is not used: this run goes on to loads at which requests may fail");
+    }
     events.say(&Notice::ChosenLengths { cell, alone_s, most_s, most_tokens });
     Ok(sweep(spec, cell, left, most_tokens))
 }
