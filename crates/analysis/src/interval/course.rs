@@ -10,7 +10,7 @@ use super::sent::SentRequest;
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
-const FEWEST_STAYS: usize = 2;
+pub(super) const FEWEST_STAYS: usize = 2;
 /// The fewest requests in the steady state if requests arrive at a rate. With fewer, chance decides whether slow
 /// fluctuations show. There must also be as many requests as are in flight. A larger multiple is not needed, because
 /// [`Layout::memory`] states how long fluctuations last.

@@ -10,6 +10,7 @@
 
 mod course;
 mod drain;
+mod first_wave;
 mod lockstep;
 mod sent;
 mod series;

@@ -4,11 +4,12 @@ use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_model::stats::student_975;
 
 use super::course::Layout;
+use super::first_wave::Wave;
 
 /// The largest numbers of cosines: for a mean or a median, for a higher percentile of a short series, and for a higher
 /// percentile of a long series. Extreme values occur in short groups. With more cosines, the number of groups is known
 /// better.
-const COSINES: usize = 6;
+pub(super) const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
 const COSINES_OF_LONG_TAIL: usize = 24;
 /// The number of cosines of a long series is the number of times that all requests in flight are replaced, divided by
@@ -39,8 +40,6 @@ const FAR_MORE: f64 = 4.0;
 /// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent
 /// values. Source: conformance/coverage/coverage.py, closed loops with random output lengths (3.9 and 4.2).
 const SHARED_BY_FIRST: f64 = 4.0;
-/// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
-const FEWEST_STEPS: usize = 8;
 
 /// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
 /// 1)` for a metric with one value per request.
@@ -61,6 +60,8 @@ pub(crate) struct Series<'a> {
     pub(super) parts: Vec<Contribution>,
     /// The first wave of a closed loop; absent if the server did not process its prompts in order.
     wave: Option<Wave>,
+    /// The number of requests that were sent after the first wave and waited behind it.
+    behind: usize,
 }
 
 /// The confidence interval of a mean.
@@ -92,21 +93,6 @@ impl Shares {
     }
 }
 
-/// The first requests of a closed loop. They are sent at the same time to an idle server. The server processes their
-/// prompts in order, several in each step. A request waits until the end of the step that has its prompt. So the wait
-/// grows from request to request by design. Only the time per prompt varies by chance.
-struct Wave {
-    requests: usize,
-    /// For each step: the number of its prompts, and the number of requests that waited for it.
-    steps: Vec<(usize, usize)>,
-    /// The mean time of a prompt, the variance of this time, and the degrees of freedom of the variance.
-    mean: f64,
-    variance: f64,
-    degrees: usize,
-    least: f64,
-    largest: f64,
-}
-
 /// The number of cosines for a series of this length: those whose period is at least as long as the stay of a request.
 /// The period of the k-th cosine is `2 / k` times the length of the series.
 pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
@@ -121,12 +107,13 @@ impl<'a> Series<'a> {
         order.sort_by_key(rank);
         let part = |at: &u32| Contribution { at: rank(at), ..given[*at as usize] };
         let parts = order.iter().map(part).collect();
-        let mut series = Self { layout, order, parts, wave: None };
+        let mut series = Self { layout, order, parts, wave: None, behind: 0 };
         let (_, middle, _) = series.cut();
         if middle.len() < super::course::FEWEST {
             return None;
         }
         series.wave = Wave::of(&series);
+        series.behind = series.wave.as_ref().map_or(0, |wave| wave.behind(layout));
         Some(series)
     }
 
@@ -134,7 +121,8 @@ impl<'a> Series<'a> {
     /// emptied.
     pub(super) fn cut(&self) -> (&[Contribution], &[Contribution], &[Contribution]) {
         let n = self.layout.sent.len();
-        let first = self.parts.partition_point(|part| (part.at as usize) < self.layout.edge);
+        let filled = self.layout.edge + self.behind;
+        let first = self.parts.partition_point(|part| (part.at as usize) < filled);
         let last = self.parts.partition_point(|part| (part.at as usize) < n - self.layout.edge);
         (&self.parts[..first], &self.parts[first..last], &self.parts[last..])
     }
@@ -178,10 +166,15 @@ impl<'a> Series<'a> {
         let (variance, degrees) = match &self.wave {
             None => (between + edge(first, shared), long.degrees),
             Some(wave) => {
-                let rest = between;
-                let both = rest + wave.variance_of_sum();
+                let behind = self.variance_behind(first, middle, of);
+                // The squares of the few distances behind the wave have about half as many degrees of freedom.
+                let parts = [
+                    (between, long.degrees),
+                    (wave.variance_of_sum(), wave.degrees),
+                    (behind, (self.behind / 2).max(1)),
+                ];
                 // Degrees of freedom of a sum of variances, by Welch and Satterthwaite.
-                let parts = [(rest, long.degrees), (both - rest, wave.degrees)];
+                let both: f64 = parts.iter().map(|(variance, _)| variance).sum();
                 let spread: f64 = parts.iter().map(|(v, d)| v * v / *d as f64).sum();
                 (both, if spread > 0.0 { (both * both / spread) as usize } else { long.degrees })
             }
@@ -249,7 +242,10 @@ impl<'a> Series<'a> {
         let mut sum =
             long.variance * middle.len() as f64 + last.len() as f64 * variance(of_last) * alike;
         sum += match &self.wave {
-            Some(wave) => wave.variance_of_count(value)?,
+            Some(wave) => {
+                let of = |part: &Contribution| f64::from(u8::from(part.total <= value)) - share;
+                wave.variance_of_count(value)? + self.variance_behind(first, middle, of)
+            }
             None => first.len() as f64 * variance(of_first) * alike,
         };
         let weight = self.weight();
@@ -286,6 +282,20 @@ impl<'a> Series<'a> {
         Some(Shares { ends: Some([low, high]), effective: own })
     }
 
+    /// The variance of the sum over the requests behind the first wave. How many there are is a matter of chance: an
+    /// early end lets one in. So this is the variance of a compound Poisson process, whose jumps are their distances
+    /// from the mean of the steady state.
+    fn variance_behind(
+        &self,
+        first: &[Contribution],
+        middle: &[Contribution],
+        of: impl Fn(&Contribution) -> f64,
+    ) -> f64 {
+        let mean = middle.iter().map(&of).sum::<f64>() / middle.len() as f64;
+        let behind = &first[first.len().saturating_sub(self.behind)..];
+        behind.iter().map(|part| (of(part) - mean).powi(2)).sum()
+    }
+
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
     /// that 1,000 effective requests are needed. This is twice the number for independent requests: t^2 x 99, where t
     /// is Student's t with about ten degrees of freedom. If requests arrive at a rate, the pass also needs enough
@@ -307,69 +317,6 @@ impl<'a> Series<'a> {
             }
             _ => 1.0,
         }
-    }
-}
-
-impl Wave {
-    /// Finds the first wave of a series; `None` if its values are not those of prompts that were processed in order.
-    fn of(series: &Series<'_>) -> Option<Self> {
-        let (first, middle, _) = series.cut();
-        let values: Vec<f64> = first.iter().map(|part| part.total).collect();
-        let rising = values.windows(2).filter(|pair| pair[1] >= pair[0]).count();
-        let is_served_in_order = values.len() > 3
-            && series.layout.begins_at_once
-            && values[values.len() - 1] > 0.0
-            && first.iter().all(|part| part.weight == 1.0)
-            && rising as f64 > 0.9 * (values.len() - 1) as f64;
-        if !is_served_in_order {
-            return None;
-        }
-        let mut ends: Vec<(f64, usize)> = Vec::new();
-        for &value in &values {
-            match ends.last_mut() {
-                // Values that differ by at most one percent come from the same step.
-                Some((end, prompts)) if value <= *end * 1.01 => *prompts += 1,
-                _ => ends.push((value, 1)),
-            }
-        }
-        let n = values.len();
-        let (largest, count) = (ends[ends.len() - 1].0, ends.len());
-        let mean = largest / n as f64;
-        let (mut before, mut served) = (0.0, 0);
-        let (mut squares, mut steps) = (0.0, Vec::new());
-        for (end, prompts) in ends {
-            let each = (end - before) / prompts as f64;
-            squares += prompts as f64 * (each - mean).powi(2);
-            steps.push((prompts, n - served));
-            (before, served) = (end, served + prompts);
-        }
-        let (variance, degrees) = if count >= FEWEST_STEPS {
-            (squares / (count - 1) as f64, count - 1)
-        } else {
-            // The time of a prompt varies by the same share as the values in the middle of the pass.
-            let alone: Vec<f64> = middle.iter().map(|part| part.total).collect();
-            let of_alone = alone.iter().sum::<f64>() / alone.len() as f64;
-            (mean * mean * variance(&alone) / (of_alone * of_alone), COSINES)
-        };
-        Some(Self { requests: n, steps, mean, variance, degrees, least: values[0], largest })
-    }
-
-    /// The variance of the sum of the wave's values. The time of a prompt counts once for each request that waits for
-    /// it.
-    fn variance_of_sum(&self) -> f64 {
-        let waits =
-            |(prompts, waiting): &(usize, usize)| *prompts as f64 * (*waiting as f64).powi(2);
-        self.variance * self.steps.iter().map(waits).sum::<f64>()
-    }
-
-    /// The variance of the number of values in the wave that are not above `value` (renewal theory: Cox, Renewal
-    /// Theory, 1962). `None` if the wave has too few steps.
-    fn variance_of_count(&self, value: f64) -> Option<f64> {
-        if !(self.least..=self.largest).contains(&value) {
-            return Some(0.0);
-        }
-        let served = value / self.mean;
-        (self.steps.len() >= FEWEST_STEPS).then(|| served * self.variance / self.mean.powi(2))
     }
 }
 

@@ -4,12 +4,14 @@
 use inferometer_model::fixture::steady;
 use inferometer_model::load::Level;
 use inferometer_model::load::arrival::Arrivals;
-use inferometer_model::metrics::{e2e, request_objective, ttft};
+use inferometer_model::metrics::{e2e, ttft};
 use inferometer_model::stats::{Distribution, seed};
 use inferometer_model::{Bound, OpenPlan, OverLimit, PassPlan, Timeline};
 
 use super::series::of_edge;
 use crate::{PassFold, PassSummary};
+
+mod random_lengths;
 
 /// A closed loop on a server whose speed drifts. The duration of a request is its own random length times the current
 /// speed, which is an autoregression over requests.
@@ -304,55 +306,6 @@ fn in_lockstep_the_intervals_cover_patterns_that_one_pass_does_not_show() {
     let few = in_lockstep(16, 100.0, 1);
     assert_eq!(e2e_of(&few).mean_ci, None);
     assert!(few.intervals.none_because.as_ref().unwrap().contains("lockstep"), "{few:?}");
-}
-
-/// A closed loop of 16 whose answers have exponentially distributed lengths. A token takes 10 ms. Every third request on
-/// average is of class `a`, and the goodput counts answers of less than 300 ms.
-fn with_random_lengths(seed: u64) -> PassSummary {
-    let mut rng = seed::rng(seed, &["lengths"]);
-    let objectives = request_objective::parse("e2e<300ms").unwrap();
-    let plan = PassPlan::closed(16, Bound::requests(400));
-    let (mut free_ms, mut fold) = ([0.0_f64; 16], PassFold::new(&plan).judging(&objectives));
-    for index in 0..400 {
-        let slot = (0..16).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
-        let tokens = 1 + (-40.0 * (1.0 - seed::unit(&mut rng)).ln()) as u32;
-        let mut record = steady(free_ms[slot], 10.0, 10.0, tokens);
-        record.index = index;
-        record.class = (seed::unit(&mut rng) < 1.0 / 3.0).then(|| "a".into());
-        fold.add(&Timeline::new(&record));
-        free_ms[slot] += 10.0 * f64::from(tokens);
-    }
-    fold.finish()
-}
-
-#[test]
-fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
-    type Figure<'a> = &'a dyn Fn(&PassSummary) -> (Option<f64>, Option<[f64; 2]>);
-    let passes: Vec<PassSummary> = (0..200).map(with_random_lengths).collect();
-    let met = |pass: &PassSummary| pass.goodput.clone().unwrap();
-    let cases: [(&str, Figure<'_>); 5] = [
-        ("requests/s", &|pass| (pass.requests_per_s, pass.requests_per_s_ci)),
-        ("tokens/s", &|pass| (pass.output_tokens_per_s, pass.output_tokens_per_s_ci)),
-        ("goodput", &|pass| (met(pass).requests_per_s, met(pass).requests_per_s_ci)),
-        ("attainment", &|pass| (met(pass).attainment, met(pass).attainment_ci)),
-        ("class", &|pass| {
-            let class = &pass.classes[0].figures;
-            (class.requests_per_s, class.requests_per_s_ci)
-        }),
-    ];
-    for (what, of) in cases {
-        let found = |seed: u64| of(&passes[seed as usize]);
-        let values: Vec<f64> = (0..200).map(|seed| found(seed).0.unwrap()).collect();
-        let (held, stated) = held_in(|seed| (found(seed).0.unwrap(), found(seed).1));
-        let spread = inferometer_model::stats::spread(&values).unwrap();
-        let halves =
-            (0..200).filter_map(|seed| found(seed).1.map(|[low, high]| (high - low) / 2.0));
-        let half = halves.sum::<f64>() / stated as f64 / (1.96 * spread.mean * spread.cv.unwrap());
-        // A pass with few requests of a class may state no interval.
-        let fewest = if what == "class" { 160 } else { 195 };
-        let is_right = stated >= fewest && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
-        assert!(is_right, "{what}: {held} of {stated}, {half:.2} times the right width");
-    }
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! Closed loops whose answers have random lengths.
+
+use inferometer_model::metrics::request_objective;
+
+use super::*;
+
+/// Like `held_in`, with half the mean width of the intervals, relative to 1.96 standard deviations over the seeds.
+fn held_and_half(of: impl Fn(u64) -> (Option<f64>, Option<[f64; 2]>)) -> (usize, usize, f64) {
+    let values: Vec<f64> = (0..200).map(|seed| of(seed).0.unwrap()).collect();
+    let (held, stated) = held_in(|seed| (of(seed).0.unwrap(), of(seed).1));
+    let spread = inferometer_model::stats::spread(&values).unwrap();
+    let halves = (0..200).filter_map(|seed| of(seed).1.map(|[low, high]| (high - low) / 2.0));
+    let half = halves.sum::<f64>() / stated as f64 / (1.96 * spread.mean * spread.cv.unwrap());
+    (held, stated, half)
+}
+
+/// A closed loop of 16 whose answers have exponentially distributed lengths. A token takes 10 ms. Every third request on
+/// average is of class `a`, and the goodput counts answers of less than 300 ms.
+fn with_random_lengths(seed: u64) -> PassSummary {
+    let mut rng = seed::rng(seed, &["lengths"]);
+    let objectives = request_objective::parse("e2e<300ms").unwrap();
+    let plan = PassPlan::closed(16, Bound::requests(400));
+    let (mut free_ms, mut fold) = ([0.0_f64; 16], PassFold::new(&plan).judging(&objectives));
+    for index in 0..400 {
+        let slot = (0..16).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
+        let tokens = 1 + (-40.0 * (1.0 - seed::unit(&mut rng)).ln()) as u32;
+        let mut record = steady(free_ms[slot], 10.0, 10.0, tokens);
+        record.index = index;
+        record.class = (seed::unit(&mut rng) < 1.0 / 3.0).then(|| "a".into());
+        fold.add(&Timeline::new(&record));
+        free_ms[slot] += 10.0 * f64::from(tokens);
+    }
+    fold.finish()
+}
+
+#[test]
+fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
+    type Figure<'a> = &'a dyn Fn(&PassSummary) -> (Option<f64>, Option<[f64; 2]>);
+    let passes: Vec<PassSummary> = (0..200).map(with_random_lengths).collect();
+    let met = |pass: &PassSummary| pass.goodput.clone().unwrap();
+    let cases: [(&str, Figure<'_>); 5] = [
+        ("requests/s", &|pass| (pass.requests_per_s, pass.requests_per_s_ci)),
+        ("tokens/s", &|pass| (pass.output_tokens_per_s, pass.output_tokens_per_s_ci)),
+        ("goodput", &|pass| (met(pass).requests_per_s, met(pass).requests_per_s_ci)),
+        ("attainment", &|pass| (met(pass).attainment, met(pass).attainment_ci)),
+        ("class", &|pass| {
+            let class = &pass.classes[0].figures;
+            (class.requests_per_s, class.requests_per_s_ci)
+        }),
+    ];
+    for (what, of) in cases {
+        let found = |seed: u64| of(&passes[seed as usize]);
+        let (held, stated, half) = held_and_half(found);
+        // A pass with few requests of a class may state no interval.
+        let fewest = if what == "class" { 160 } else { 195 };
+        let is_right = stated >= fewest && 100 * held >= 89 * stated && (0.8..1.5).contains(&half);
+        assert!(is_right, "{what}: {held} of {stated}, {half:.2} times the right width");
+    }
+}
+
+/// A closed loop of 32 whose answers have exponentially distributed lengths. The server computes 2.2 prompts in each step
+/// of 60 ms, with a standard deviation of about 5 %, in the order in which they arrive. So the requests that replace the
+/// first short answers wait for the prompts of the first wave.
+fn behind_a_first_wave(seed: u64) -> PassSummary {
+    let mut rng = seed::rng(seed, &["behind"]);
+    let plan = PassPlan::closed(32, Bound::requests(300));
+    let (mut free_ms, mut fold) = ([0.0_f64; 32], PassFold::new(&plan));
+    let (mut step_ends_ms, mut prompts_left) = (0.0_f64, 0.0);
+    for index in 0..300 {
+        let slot = (0..32).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
+        let sent_ms = free_ms[slot];
+        if sent_ms > step_ends_ms {
+            (step_ends_ms, prompts_left) = (sent_ms, 0.0);
+        }
+        if prompts_left < 1.0 {
+            step_ends_ms += 60.0 * (1.0 + 0.17 * (seed::unit(&mut rng) - 0.5));
+            prompts_left += 2.2;
+        }
+        prompts_left -= 1.0;
+        let tokens = 1 + (-40.0 * (1.0 - seed::unit(&mut rng)).ln()) as u32;
+        let mut record = steady(sent_ms, step_ends_ms - sent_ms, 50.0, tokens);
+        record.index = index;
+        fold.add(&Timeline::new(&record));
+        free_ms[slot] = step_ends_ms + 50.0 * f64::from(tokens - 1);
+    }
+    fold.finish()
+}
+
+#[test]
+fn requests_behind_the_first_wave_are_no_part_of_the_steady_state() {
+    let passes: Vec<PassSummary> = (0..200).map(behind_a_first_wave).collect();
+    let (held, stated, half) = held_and_half(|seed| {
+        let values = passes[seed as usize].latency(&ttft::FROM_SENT).unwrap();
+        (Some(values.mean), values.mean_ci)
+    });
+    let is_right = stated == 200 && held >= 178 && (0.8..1.5).contains(&half);
+    assert!(is_right, "{held} of {stated}, {half:.2} times the right width");
+}
