@@ -168,7 +168,14 @@ pub fn figure_ranges(
             }
             _ => interval,
         };
-        let interval = widened(interval, predicted, of_speed[at]);
+        let [low, high] = widened(interval, predicted, of_speed[at]);
+        // No more requests end than arrive.
+        let interval = match inputs.kind {
+            LoadKind::Open { rate: Some(rate), scatter } if at == 0 => {
+                [low, high.min(rate * (NINE_OF_TEN * scatter).exp()).max(predicted)]
+            }
+            _ => [low, high],
+        };
         Some(FigureRange { predicted, interval, calibrated })
     })
 }

@@ -28,6 +28,7 @@ pub mod tables;
 
 mod expected;
 mod predict;
+mod ranges_of_answers;
 mod search;
 
 mod ab;

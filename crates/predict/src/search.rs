@@ -14,6 +14,7 @@ use inferometer_plan::{Plan, Procedure};
 use inferometer_run::{Context, Outputs, RunError, noise_of};
 use inferometer_store::PassBegin;
 
+use crate::ranges_of_answers::ranges_of_answers;
 use crate::requests::Requests;
 use crate::simulated_pass::{figures, span};
 use crate::stored::StoredPrediction;
@@ -45,7 +46,7 @@ impl<'a> Player<'a> {
     }
 
     /// Simulates the trials of a cell. `keep` receives the records of each trial.
-    fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, RunError> {
+    pub(crate) fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, RunError> {
         let of_plan = self.plan.passes_of(cell);
         let nothing = || RunError::plan("the plan has no search and no sweep");
         let mut trials = Trials::of(self.plan).ok_or_else(nothing)?;
@@ -198,11 +199,12 @@ pub fn search(
     let mut rows = Vec::new();
     for &cell in &plan.cells {
         rows.push((cell, row(config, cell, None)?, None));
-        player.cell(cell, &mut |begin, records| {
+        let trials = player.cell(cell, &mut |begin, records| {
             time.requests += records.len();
             time.span += span(&records);
             stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS], None)
         })?;
+        stored.ranges.extend(ranges_of_answers(plan, context, config, cell, &trials)?);
         stored.grid.end_trials(cell, plan);
     }
     time.simulation = monotonic_now().since(began);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use inferometer_analysis::inspect;
 use inferometer_analysis::prediction::{Columns, FigurePrediction, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
-use inferometer_analysis::{Cell, CellPrediction, PassSummary, Summary};
+use inferometer_analysis::{Cell, CellPrediction, ModelRange, PassSummary, SearchAnswer, Summary};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
@@ -68,6 +68,8 @@ pub struct StoredPrediction {
     pub grid: Grid,
     /// The findings so far.
     pub findings: Vec<Finding>,
+    /// The ranges of answers, each with the cell and the tier of its answer.
+    pub ranges: Vec<(CellPlan, Option<String>, ModelRange)>,
     /// For each pass so far: its cell and its load.
     loads: Vec<(CellPlan, StoredLoad)>,
 }
@@ -92,8 +94,9 @@ impl StoredPrediction {
         let why = config.resolve().map_err(RunError::plan)?.uncalibrated_profile();
         let message = why.map(|why| format!("the prediction is uncalibrated: {why}"));
         let uncalibrated = message.map(|it| Finding::of(code::PROFILE_UNCALIBRATED, it));
-        let (grid, findings, loads) = (Grid::default(), Vec::from_iter(uncalibrated), Vec::new());
-        Ok(Self { header, recording, grid, findings, loads })
+        let (grid, findings) = (Grid::default(), Vec::from_iter(uncalibrated));
+        let (ranges, loads) = (Vec::new(), Vec::new());
+        Ok(Self { header, recording, grid, findings, ranges, loads })
     }
 
     /// Stores a pass. Findings about its records with a code in `expected` are left out. If `repeatable` is given, the
@@ -135,7 +138,7 @@ impl StoredPrediction {
         measured: &[(CellPlan, RunFigures)],
         workload_hash: Option<String>,
     ) -> Result<(Summary, RunId, Traces), RunError> {
-        let Self { header, recording, grid, findings, loads } = self;
+        let Self { header, recording, grid, findings, ranges, loads } = self;
         let facts = RunFacts {
             run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
@@ -152,6 +155,17 @@ impl StoredPrediction {
         };
         let mut summary = summarise(facts, &grid, findings);
         add_predictions(&mut summary, rows, &loads, measured)?;
+        for (cell, tier, range) in ranges {
+            let of_cell = |answer: &&mut SearchAnswer| answer.cell() == cell && answer.tier == tier;
+            summary
+                .searches
+                .iter_mut()
+                .find(of_cell)
+                .into_iter()
+                .for_each(|it| it.set_model(Some(range)));
+            let sweeps = summary.sweeps.iter_mut().filter(|answer| answer.cell() == cell);
+            sweeps.for_each(|answer| answer.set_model(Some(range)));
+        }
         judge_by_ranges(&mut summary, &header.plan);
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;

@@ -6,6 +6,7 @@ use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::procedure::Search;
 use super::sentence::sentence;
+use crate::ModelRange;
 use inferometer_model::CellPlan;
 
 impl SearchAnswer {
@@ -16,6 +17,12 @@ impl SearchAnswer {
             self.refusal = refusal;
             self.answer = sentence(self);
         }
+    }
+
+    /// Sets the range of a prediction.
+    pub fn set_model(&mut self, model: Option<ModelRange>) {
+        self.model = model;
+        self.answer = sentence(self);
     }
 
     /// The answers of a search so far, one for each tier.
@@ -74,6 +81,7 @@ impl SearchAnswer {
             contradicts: first_bad.zip(last_good).is_some_and(|(bad, good)| good > bad),
             is_missed_alone: search.is_missed_alone(at),
             is_limited_by_client: false,
+            model: None,
             refusal: None,
             requests: search.requests(),
             trials: search.trials(),

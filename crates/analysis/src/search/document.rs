@@ -6,6 +6,7 @@ use super::evidence::{Claim, CriterionEstimate};
 use super::outcome::SearchEnding;
 use super::overwhelmed::Overwhelmed;
 use super::trial::Saturation;
+use crate::ModelRange;
 use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 
@@ -45,6 +46,9 @@ pub struct SearchAnswer {
     pub high: Option<f64>,
     /// A copy of `estimate`, under the name that earlier versions used.
     pub guess: Option<f64>,
+    /// The range of a prediction that includes the error of the engine's model; absent for measured answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRange>,
     /// The objective that is missed first as the load grows; empty if no objective is missed.
     pub limited_by: Vec<String>,
     /// Whether the queue kept growing at the lowest load that misses the objectives.

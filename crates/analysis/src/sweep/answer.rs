@@ -4,7 +4,7 @@ use inferometer_model::CellPlan;
 use inferometer_model::metrics::slo::{self, Objective};
 use inferometer_plan::search::Over;
 
-use crate::Cell;
+use crate::{Cell, ModelRange};
 
 use super::document::{
     FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer, WithinAnswer,
@@ -40,6 +40,12 @@ impl SweepAnswer {
         self.answer = sentence(self);
     }
 
+    /// Sets the range of the predicted saturation.
+    pub fn set_model(&mut self, model: Option<ModelRange>) {
+        self.model = model;
+        self.answer = sentence(self);
+    }
+
     /// Sets how a sweep ended, if its trials do not show this. There are two reasons: the rules may have changed after
     /// the sweep, or a time limit ended the sweep between two trials.
     pub fn set_ending(&mut self, ending: SweepEnding) {
@@ -68,6 +74,7 @@ impl SweepAnswer {
             knee: knee(sweep),
             knee_above: knee_above(sweep),
             within: Vec::new(),
+            model: None,
             refusal: None,
             requests: sweep.requests(),
             trials: sweep.trials(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::FigureEstimate;
 use super::outcome::SweepEnding;
+use crate::ModelRange;
 
 /// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,10 @@ pub struct SweepAnswer {
     /// For each objective of the plan, or for the default objective: up to which load it was met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<WithinAnswer>,
+    /// The range of a predicted saturation, in requests per second, that includes the error of the engine's model; absent
+    /// for measured answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRange>,
     /// Why the server refused every request: the HTTP status and the server's error. Absent if the server did not
     /// refuse every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

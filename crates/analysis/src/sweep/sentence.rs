@@ -26,6 +26,13 @@ pub fn sentence(answer: &SweepAnswer) -> String {
         SweepEnding::Unfinished => format!("So far, {}", lower(&sentence)),
         _ => sentence,
     };
+    let sentence = match answer.model {
+        Some(model) => {
+            let expected = model.words(Over::Rate.unit());
+            format!("{expected} at saturation; in the simulation, {}", lower(&sentence))
+        }
+        None => sentence,
+    };
     let alone = alone(answer).into_iter();
     let within = answer.within.iter().map(|one| within(answer.by, one));
     alone.chain([sentence]).chain(within).collect::<Vec<_>>().join(" ")

@@ -119,6 +119,17 @@ fn the_interval_of_predicted_tpot_reaches_higher_near_the_capacity_than_at_low_l
 }
 
 #[test]
+fn no_range_of_an_open_load_has_more_requests_per_second_than_arrive() {
+    let folder = folder();
+    let engine = ["--model", "qwen3-14b", "--card", "a100-sxm-80gb"];
+    let load = ["--rate", "8", "--input-lengths", "512", "--output-lengths", "128"];
+    let summary = predict(folder.path(), &[engine.as_slice(), &load].concat());
+    let (name, figure) = &figures(&summary)[0];
+    assert_eq!((name.as_str(), &figure["calibrated"]), ("requests_per_s", &false.into()));
+    assert_eq!(figure["interval"][1], 8.0, "{figure}");
+}
+
+#[test]
 fn a_prediction_against_a_stored_run_repeats_its_load() {
     let folder = folder();
     for load in [

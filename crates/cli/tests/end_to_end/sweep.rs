@@ -31,7 +31,7 @@ fn a_sweep_in_virtual_time_finds_a_knee_and_the_report_reproduces_it() {
         let answer = &summary["sweeps"][0];
         assert_eq!(answer["outcome"], "found", "{answer}");
         let sentence = answer["answer"].as_str().expect("a sentence");
-        assert!(sentence.contains("The server saturates at "), "{sentence}");
+        assert!(sentence.contains("in the simulation, the server saturates at "), "{sentence}");
         let (knee, most) = (&answer["knee"], &answer["saturation"]["requests_per_s"]);
         let number = |of: &Value, key: &str| of[key].as_f64().expect("a number");
         assert!(number(knee, "low") <= number(knee, "load"), "{knee}");
@@ -49,7 +49,7 @@ fn a_sweep_in_virtual_time_finds_a_knee_and_the_report_reproduces_it() {
         let page = folder.path().join("again");
         let report = std::fs::read_to_string(page.join("report.md")).expect("a report");
         let [answer, trials] =
-            ["The server saturates at ", "## Trials"].map(|words| report.find(words));
+            ["the server saturates at ", "## Trials"].map(|words| report.find(words));
         assert!(answer.expect("the answer") < trials.expect("the trials"), "{report}");
         for chart in ["sweep-latency", "sweep-throughput", "sweep-front"] {
             assert!(page.join(format!("{chart}.png")).exists(), "{chart}");

@@ -39,6 +39,22 @@ struct Limit {
     limit_ms: f64,
 }
 
+impl Criterion {
+    /// The criterion with each limit of a metric multiplied by the factor that `of` returns for this metric.
+    pub fn with_limits(&self, of: impl Fn(JudgedMetric) -> f64) -> Self {
+        let mut changed = self.clone();
+        let limits = match &mut changed.kind {
+            Kind::Share { limits, .. } => &mut limits[..],
+            Kind::Mean { limit } => std::slice::from_mut(limit),
+            Kind::Completed { .. } => &mut [],
+        };
+        for limit in limits {
+            limit.limit_ms *= of(limit.metric);
+        }
+        changed
+    }
+}
+
 /// Why a search cannot find a highest load for an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriterionError {

@@ -212,6 +212,7 @@ fn answer() -> SearchAnswer {
         contradicts: false,
         is_missed_alone: false,
         is_limited_by_client: false,
+        model: None,
         refusal: None,
         requests: 4_000,
         trials: 9,

@@ -121,6 +121,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         contradicts: false,
         is_missed_alone: false,
         is_limited_by_client: false,
+        model: None,
         refusal: None,
         requests: 1_600,
         trials: 4,

@@ -107,5 +107,13 @@ fn keep_prediction(summary: &mut Summary, before: &Summary) {
             cell.prediction = known.prediction.clone();
         }
     }
+    for answer in &mut summary.searches {
+        let known = before.searches.iter().find(|known| known.place() == answer.place());
+        answer.set_model(known.and_then(|known| known.model));
+    }
+    for answer in &mut summary.sweeps {
+        let known = before.sweeps.iter().find(|known| known.cell() == answer.cell());
+        answer.set_model(known.and_then(|known| known.model));
+    }
     summary.errors = error_summaries(&summary.cells);
 }
