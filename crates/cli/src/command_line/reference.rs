@@ -1,4 +1,5 @@
-//! Makes the pages of `docs/reference/` from the program's tables of commands, flags, metrics and findings, and tests that
+//! Makes the pages of `docs/reference/` from the program's tables of commands, flags, metrics and findings, from the keys of
+//! a plan file, and from the schema of results, and tests that
 //! the page of commands is up to date. The other pages are only in the book, because `inferometer list` prints the same.
 //! `INFEROMETER_WRITE_PAGES=1 cargo test --lib reference` writes the pages.
 
@@ -6,9 +7,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use clap::{Arg, Command};
+use clap::{Arg, Args as _, Command};
 use inferometer_analysis::inspect::codes;
 use inferometer_model::metrics::definitions;
+use inferometer_plan::spec::{AbSpec, SearchSpec, Spec, SweepSpec};
+use serde_json::Value;
 
 use super::command;
 
@@ -216,17 +219,115 @@ fn findings() -> String {
     page
 }
 
+/// The keys of a plan file: those at the top, and those of its tables.
+fn plan() -> String {
+    let mut page = format!(
+        "# Keys of a plan file\n\n{MADE}A plan file is TOML. Each key but the tables below is also a flag of `run`, with \
+         hyphens in place of underscores; a flag `--no-x` is written `x = false`. `inferometer run --dry-run` prints a \
+         plan with every default. [The table `[server]` and the targets](../servers.md), and [the table `[[target]]` of \
+         a comparison](../comparison.md), have pages of their own.\n"
+    );
+    for (name, keys) in [
+        ("At the top", Spec::augment_args(Command::new("plan"))),
+        ("`[search]`", SearchSpec::augment_args(Command::new("search"))),
+        ("`[sweep]`", SweepSpec::augment_args(Command::new("sweep"))),
+        ("`[ab]`", AbSpec::augment_args(Command::new("ab"))),
+    ] {
+        let _ = write!(page, "\n## {name}\n\n| key | value | meaning |\n|---|---|---|\n");
+        for argument in keys.get_arguments() {
+            let value = match flag(argument).split_once([' ', '[']) {
+                Some((_, value)) => cell(value.trim_matches(['=', ']'])),
+                None => "true or false".to_owned(),
+            };
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let key = argument.get_long().unwrap_or_default().replace('-', "_");
+            let _ = writeln!(page, "| `{key}` | {value} | {} |", cell(&(help + &values(argument))));
+        }
+    }
+    page
+}
+
+/// The keys of `summary.json`, from its schema.
+fn summary() -> String {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../../schema/summary.schema.json")).expect("JSON");
+    let mut page = format!(
+        "# Keys of summary.json\n\n{MADE}`--json` prints the same document. `schema/summary.schema.json` is its JSON \
+         Schema. A key that was not measured is absent or null, never 0.\n"
+    );
+    let parts = &schema["$defs"];
+    add_keys(&mut page, "The document", &schema, parts);
+    for (name, of) in parts.as_object().expect("definitions") {
+        if of["properties"].is_object() {
+            add_keys(&mut page, name, of, parts);
+        }
+    }
+    page
+}
+
+/// A table of the keys of an object in a schema with these parts.
+fn add_keys(page: &mut String, name: &str, object: &Value, parts: &Value) {
+    let _ = write!(page, "\n## {name}\n");
+    if let Some(about) = object["description"].as_str() {
+        let _ = writeln!(page, "{about}");
+    }
+    let _ = write!(page, "\n| key | value | meaning |\n|---|---|---|\n");
+    for (key, of) in object["properties"].as_object().expect("properties") {
+        let part = of["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        let of_part = part.and_then(|part| parts[part]["description"].as_str());
+        let meaning = of["description"].as_str().or(of_part).unwrap_or_default();
+        let _ = writeln!(page, "| `{key}` | {} | {} |", kind(of), cell(meaning));
+    }
+    for (key, of) in object["properties"].as_object().expect("properties") {
+        let inner = if of["items"]["properties"].is_object() { &of["items"] } else { of };
+        if inner["properties"].is_object() {
+            add_keys(page, &format!("{name}: {key}"), inner, parts);
+        }
+    }
+}
+
+/// The kind of a value in a schema, with a link to the table of its keys.
+fn kind(of: &Value) -> String {
+    if let Some(path) = of["$ref"].as_str() {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        return format!("[{name}](#{name})");
+    }
+    let any: Vec<String> = ["anyOf", "oneOf"]
+        .iter()
+        .filter_map(|key| of[*key].as_array())
+        .flatten()
+        .map(kind)
+        .collect();
+    match &of["type"] {
+        _ if !any.is_empty() => any.join(" or "),
+        Value::String(name) if name == "array" => format!("list of {}", kind(&of["items"])),
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+            names.join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
 #[test]
 fn the_reference_page_of_commands_equals_the_page_generated_by_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-    let pages =
-        [("commands.md", commands()), ("metrics.md", metrics()), ("findings.md", findings())];
-    // Only the book has the last two pages: here, their tables are checked.
+    let pages = [
+        ("commands.md", commands()),
+        ("metrics.md", metrics()),
+        ("findings.md", findings()),
+        ("plan.md", plan()),
+        ("summary.md", summary()),
+    ];
+    // Only the book has the other pages: here, their tables are checked.
     let bars = |row: &str| row.replace("\\|", "").matches('|').count();
     for (name, page) in &pages[1..] {
         let mut rows = page.lines().filter(|line| line.starts_with('|')).map(bars);
         let first = rows.next();
         assert!(first.is_some() && rows.all(|count| Some(count) == first), "{name}");
+        let empty: Vec<&str> = page.lines().filter(|line| line.ends_with("|  |")).collect();
+        assert!(empty.is_empty() || *name != "plan.md", "{name}: no meaning: {empty:?}");
     }
     if std::env::var_os("INFEROMETER_WRITE_PAGES").is_some() {
         for (name, page) in &pages {
