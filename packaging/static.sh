@@ -8,6 +8,11 @@ out=${2:-target/packages/inferometer-static-${target%%-*}}
 
 # The commit that --version prints after the version. Outside of a checkout, it is empty.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
+# For another processor, the compiler of Debian's package gcc-aarch64-linux-gnu links.
+if [ "${target%%-*}" != "$(uname -m)" ]; then
+    linker=$(tr a-z- A-Z_ <<< "CARGO_TARGET_$target")_LINKER
+    export "$linker=${!linker:-${target%%-*}-linux-gnu-gcc}"
+fi
 RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \
     cargo build --release --locked --package inferometer --bin inferometer --target "$target"
 mkdir -p "$(dirname "$out")"

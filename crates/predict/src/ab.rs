@@ -14,7 +14,7 @@ use inferometer_run::results::outputs;
 use inferometer_run::{AbRun, Member, Outputs, RunError, noise_of, order_salt};
 use inferometer_store::PassBegin;
 
-use crate::search::{Player, in_time};
+use crate::player::{Player, in_time};
 use crate::simulated_pass::span;
 use crate::stored::StoredPrediction;
 use crate::{PlayTime, row};

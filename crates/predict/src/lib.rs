@@ -27,6 +27,7 @@ mod stored;
 pub mod tables;
 
 mod expected;
+mod player;
 mod predict;
 mod ranges_of_answers;
 mod search;

@@ -11,7 +11,7 @@ use inferometer_plan::search::{Over, SearchPlan};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_run::{Context, RunError};
 
-use crate::search::Player;
+use crate::player::Player;
 
 /// The ranges of the answers of a cell, each with its cell and its tier. `trials` are those of the prediction.
 ///

@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 
 use inferometer_model::stats::seed;
 
+use super::contribution::variance;
 use super::course::Layout;
 use super::sent::SentRequest;
-use super::series::variance;
 
 /// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
 /// ends of the last requests show the error of the duration well enough.

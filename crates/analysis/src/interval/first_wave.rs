@@ -1,8 +1,8 @@
 //! The first requests of a closed loop, if they wait for each other's prompts.
 
+use super::contribution::{COSINES, Contribution, variance};
 use super::course::{FEWEST_STAYS, Layout};
 use super::sent::SentRequest;
-use super::series::{COSINES, Series, variance};
 
 /// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
 const FEWEST_STEPS: usize = 8;
@@ -31,13 +31,16 @@ struct Spread {
 }
 
 impl Wave {
-    /// Finds the first wave of a series; `None` if its values are not those of prompts that were processed in order.
-    pub(super) fn of(series: &Series<'_>) -> Option<Self> {
-        let (first, middle, _) = series.cut();
+    /// Finds the first wave of a series in its three parts: while the server filled up, in the steady state, and while the
+    /// server emptied. `None` if its values are not those of prompts that were processed in order.
+    pub(super) fn of(
+        (first, middle, _): &(&[Contribution], &[Contribution], &[Contribution]),
+        layout: &Layout,
+    ) -> Option<Self> {
         let values: Vec<f64> = first.iter().map(|part| part.total).collect();
         let rising = values.windows(2).filter(|pair| pair[1] >= pair[0]).count();
         let is_served_in_order = values.len() > 3
-            && series.layout.begins_at_once
+            && layout.begins_at_once
             && values[values.len() - 1] > 0.0
             && first.iter().all(|part| part.weight == 1.0)
             && rising as f64 > 0.9 * (values.len() - 1) as f64;

@@ -8,6 +8,7 @@
 //!
 //! The intervals do not include the variation between days, which only repeats show.
 
+mod contribution;
 mod course;
 mod drain;
 mod first_wave;
@@ -17,9 +18,10 @@ mod series;
 mod throughput;
 mod waves;
 
+pub(crate) use contribution::Contribution;
 pub(crate) use course::{Course, Layout, NoLayout};
 pub(crate) use sent::SentRequest;
-pub(crate) use series::{Contribution, Series, Shares};
+pub(crate) use series::{Series, Shares};
 pub(crate) use throughput::{RateIntervals, throughput};
 
 use serde::{Deserialize, Serialize};

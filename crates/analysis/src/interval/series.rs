@@ -3,13 +3,12 @@
 use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_model::stats::student_975;
 
+use super::contribution::{COSINES, Contribution, variance};
 use super::course::Layout;
 use super::first_wave::Wave;
 
-/// The largest numbers of cosines: for a mean or a median, for a higher percentile of a short series, and for a higher
-/// percentile of a long series. Extreme values occur in short groups. With more cosines, the number of groups is known
-/// better.
-pub(super) const COSINES: usize = 6;
+/// The largest numbers of cosines for a higher percentile of a short series, and of a long series. Extreme values occur
+/// in short groups. With more cosines, the number of groups is known better.
 const COSINES_OF_TAIL: usize = 12;
 const COSINES_OF_LONG_TAIL: usize = 24;
 /// The number of cosines of a long series is the number of times that all requests in flight are replaced, divided by
@@ -40,16 +39,6 @@ const FAR_MORE: f64 = 4.0;
 /// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent
 /// values. Source: conformance/coverage/coverage.py, closed loops with random output lengths (3.9 and 4.2).
 const SHARED_BY_FIRST: f64 = 4.0;
-
-/// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
-/// 1)` for a metric with one value per request.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Contribution {
-    /// The index that `Course::add` returned for the request.
-    pub at: u32,
-    pub total: f64,
-    pub weight: f64,
-}
 
 /// The contributions to a metric, in the order in which their requests were sent.
 pub(crate) struct Series<'a> {
@@ -112,7 +101,7 @@ impl<'a> Series<'a> {
         if middle.len() < super::course::FEWEST {
             return None;
         }
-        series.wave = Wave::of(&series);
+        series.wave = Wave::of(&series.cut(), layout);
         series.behind = series.wave.as_ref().map_or(0, |wave| wave.behind(layout));
         Some(series)
     }
@@ -327,14 +316,4 @@ pub(super) fn of_edge(values: &[f64], alone: f64, of_middle: f64, shared: f64) -
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;
     if scatter > FAR_MORE * alone { scatter * shared } else { of_middle }
-}
-
-/// The variance of the values; 0 for fewer than two values.
-pub(super) fn variance(values: &[f64]) -> f64 {
-    if values.len() < 2 {
-        return 0.0;
-    }
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }

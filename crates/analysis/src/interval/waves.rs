@@ -3,8 +3,9 @@
 use inferometer_model::stats::serial::{self, FEWEST_COSINES};
 use inferometer_model::stats::student_975;
 
+use super::contribution::{Contribution, variance};
 use super::lockstep::Lockstep;
-use super::series::{Contribution, MeanInterval, Series, variance};
+use super::series::{MeanInterval, Series};
 
 /// The standard error of the median of normal values, relative to that of their mean: the square root of half of pi.
 const OF_MEDIAN: f64 = 1.2533;

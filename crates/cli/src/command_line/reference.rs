@@ -276,7 +276,7 @@ fn add_keys(page: &mut String, name: &str, object: &Value, parts: &Value) {
         let part = of["$ref"].as_str().and_then(|path| path.rsplit('/').next());
         let of_part = part.and_then(|part| parts[part]["description"].as_str());
         let meaning = of["description"].as_str().or(of_part).unwrap_or_default();
-        let _ = writeln!(page, "| `{key}` | {} | {} |", kind(of), cell(meaning));
+        let _ = writeln!(page, "| `{key}` | {} | {} |", kind(of, parts), cell(meaning));
     }
     for (key, of) in object["properties"].as_object().expect("properties") {
         let inner = if of["items"]["properties"].is_object() { &of["items"] } else { of };
@@ -286,21 +286,24 @@ fn add_keys(page: &mut String, name: &str, object: &Value, parts: &Value) {
     }
 }
 
-/// The kind of a value in a schema, with a link to the table of its keys.
-fn kind(of: &Value) -> String {
+/// The kind of a value in a schema with these parts, with a link to the table of its keys.
+fn kind(of: &Value, parts: &Value) -> String {
     if let Some(path) = of["$ref"].as_str() {
         let name = path.rsplit('/').next().unwrap_or_default();
-        return format!("[{name}](#{name})");
+        return match parts[name]["properties"].is_object() {
+            true => format!("[{name}](#{name})"),
+            false => kind(&parts[name], parts),
+        };
     }
     let any: Vec<String> = ["anyOf", "oneOf"]
         .iter()
         .filter_map(|key| of[*key].as_array())
         .flatten()
-        .map(kind)
+        .map(|of| kind(of, parts))
         .collect();
     match &of["type"] {
         _ if !any.is_empty() => any.join(" or "),
-        Value::String(name) if name == "array" => format!("list of {}", kind(&of["items"])),
+        Value::String(name) if name == "array" => format!("list of {}", kind(&of["items"], parts)),
         Value::String(name) => name.clone(),
         Value::Array(names) => {
             let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();

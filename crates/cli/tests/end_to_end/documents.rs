@@ -11,7 +11,8 @@ use crate::ranks;
 use crate::support::{BINARY, Engine, command, folder};
 
 /// The pages that only the book has: `cargo test --lib reference` writes them for it.
-const ONLY_IN_THE_BOOK: [&str; 2] = ["reference/metrics.md", "reference/findings.md"];
+const ONLY_IN_THE_BOOK: [&str; 4] =
+    ["reference/metrics.md", "reference/findings.md", "reference/plan.md", "reference/summary.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
