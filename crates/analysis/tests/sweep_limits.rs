@@ -41,6 +41,7 @@ fn trial(
         requests: asked.requests,
         unfinished: 0,
         completed,
+        rate_limited: 0,
         cancelled: 0,
         counted: asked.requests / 2,
         latency_s,

@@ -29,6 +29,14 @@ impl SweepAnswer {
         }
     }
 
+    /// Sets what the server said when it refused requests. Does nothing if no rate limit ended the sweep.
+    pub fn set_rate_limit(&mut self, rejection: Option<&str>) {
+        if self.outcome == SweepEnding::RateLimited {
+            self.rate_limit = rejection.map(str::to_owned);
+            self.answer = sentence(self);
+        }
+    }
+
     /// Sets up to which load the objectives of the plan are met, from the passes of the trials. Without an objective,
     /// the default one is judged.
     pub fn set_objectives(&mut self, objectives: &[Objective], cell: &Cell) {
@@ -76,6 +84,7 @@ impl SweepAnswer {
             within: Vec::new(),
             model: None,
             refusal: None,
+            rate_limit: None,
             requests: sweep.requests(),
             trials: sweep.trials(),
             time_s: sweep.time_s(),

@@ -67,6 +67,10 @@ pub struct SweepAnswer {
     /// refuse every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
+    /// What the server said when it refused requests because the client sends too many; absent if it refused none for this
+    /// reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<String>,
     /// The number of requests of all trials.
     pub requests: u64,
     /// The number of trials.

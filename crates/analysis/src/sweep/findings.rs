@@ -30,7 +30,13 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
             Finding::of(code::SWEEP_NOT_FINISHED, "The server refused every request.")
                 .advise("fix the cause of the refusals (see the finding `requests_failed`), then sweep again"),
         ),
-        None => not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why)),
+        None => not_finished(answer).map(|why| {
+            let finding = Finding::of(code::SWEEP_NOT_FINISHED, why);
+            match answer.outcome {
+                SweepEnding::RateLimited => finding.advise("ask the provider for a higher limit"),
+                _ => finding,
+            }
+        }),
     };
     let falls = answer.saturation.as_ref().and_then(|saturation| {
         let above = saturation.falls_at.filter(|_| answer.by == Over::Concurrency)?;
@@ -69,6 +75,13 @@ fn not_finished(answer: &SweepAnswer) -> Option<String> {
             return Some(
                 "The highest load tried does not saturate the server: its maximum throughput is \
                     unknown."
+                    .to_owned(),
+            );
+        }
+        SweepEnding::RateLimited => {
+            return Some(
+                "The server refused requests because the client sends too many (HTTP status 429): its maximum throughput \
+                    is unknown."
                     .to_owned(),
             );
         }

@@ -25,6 +25,8 @@ pub struct LevelTrial {
     pub unfinished: u64,
     /// The number of requests that completed.
     pub completed: u64,
+    /// The number of requests that the server refused because the client sends too many (HTTP status 429).
+    pub rate_limited: u64,
     /// The number of requests that the time limit cancelled.
     pub cancelled: u64,
     /// The number of requests that count. Requests of start-up and drain do not count.
@@ -89,6 +91,7 @@ pub struct LevelFold {
     planned: u64,
     confidence: f64,
     unfinished: u64,
+    rate_limited: u64,
     rows: Vec<Row>,
 }
 
@@ -105,6 +108,7 @@ impl LevelFold {
             planned: pass.requests().map_or(0, u64::from),
             confidence,
             unfinished: 0,
+            rate_limited: 0,
             rows: Vec::new(),
         })
     }
@@ -112,6 +116,7 @@ impl LevelFold {
     /// Adds the figures of a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         self.unfinished += u64::from(figures.fate != Fate::Ended);
+        self.rate_limited += u64::from(figures.is_rate_limited);
         if figures.fate == Fate::NeverSent {
             return;
         }
@@ -209,6 +214,7 @@ impl LevelFold {
             requests: rows.len() as u64,
             unfinished: self.unfinished + self.planned.saturating_sub(seen),
             completed: rows.iter().filter(|row| row.stay.complete).count() as u64,
+            rate_limited: self.rate_limited,
             cancelled: 0,
             counted: steady.len() as u64,
             latency_s,

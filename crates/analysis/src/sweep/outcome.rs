@@ -18,6 +18,9 @@ pub enum SweepEnding {
     TrialsSpent,
     /// The time limit was reached before the answer was known.
     TimeSpent,
+    /// The server refused requests because the client sends too many (HTTP status 429). So higher loads would show its
+    /// limit for this client, not its speed.
+    RateLimited,
     /// No request of any trial completed.
     NothingCompleted,
 }

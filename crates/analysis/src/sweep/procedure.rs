@@ -28,6 +28,8 @@ const MOST_UNCLEAR: u32 = 4;
 const BRACKET: f64 = 1.2;
 /// A level is at the knee if its load differs from the load of the knee by at most this share.
 const AT_KNEE: f64 = 0.02;
+/// If a larger share of a trial's requests was refused because the client sends too many, the sweep ends.
+const MOST_RATE_LIMITED: f64 = 0.02;
 /// A rate that exceeds the capacity by more than this factor is too high to show the limit of the server.
 const FAR_ABOVE: f64 = 1.6;
 /// The rate that replaces such a rate exceeds the capacity by this factor.
@@ -203,6 +205,12 @@ impl Sweep {
     fn step(&self) -> Result<NextLevel, SweepEnding> {
         if self.trials() > 0 && self.trials.iter().all(|trial| trial.completed == 0) {
             return Err(SweepEnding::NothingCompleted);
+        }
+        let is_limited = |trial: &LevelTrial| {
+            trial.rate_limited as f64 > MOST_RATE_LIMITED * trial.requests as f64
+        };
+        if self.trials.iter().any(is_limited) {
+            return Err(SweepEnding::RateLimited);
         }
         let wanted = match (self.plan.by, self.saturated()) {
             (_, None) => self.out()?,

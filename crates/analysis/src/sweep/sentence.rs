@@ -19,6 +19,7 @@ pub fn sentence(answer: &SweepAnswer) -> String {
         return format!("The server refused every request ({why}), so no load was measured.");
     }
     let sentence = match &answer.saturation {
+        _ if answer.outcome == SweepEnding::RateLimited => rate_limited(answer),
         Some(saturation) => saturated(answer, saturation),
         None => not_saturated(answer),
     };
@@ -158,6 +159,29 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
     )
 }
 
+/// The answer if the server refused requests because the client sends too many.
+fn rate_limited(answer: &SweepAnswer) -> String {
+    let limit = answer.rate_limit.as_deref().unwrap_or("HTTP status 429");
+    let has_failed = |level: &&LevelAnswer| share_failed(level) > FAILURES_TOLD;
+    let at = answer.levels.iter().find(has_failed).map_or_else(String::new, |level| {
+        format!(
+            " {} % of the requests with {}",
+            text(share_failed(level) * 100.0),
+            load(level.by, level.load)
+        )
+    });
+    let below = answer.levels.iter().take_while(|level| !has_failed(level));
+    let below = below.filter_map(|level| Some((level, level.requests_per_s?))).last();
+    let below = below.map_or_else(String::new, |(level, rate)| {
+        format!(
+            "; without refusals: {} with {}",
+            requests_per_s(answer, &rate),
+            load(level.by, level.load)
+        )
+    });
+    format!("The server limits its clients, and refused{at} ({limit}){below}.")
+}
+
 fn not_saturated(answer: &SweepAnswer) -> String {
     let mut known = answer.levels.iter().filter_map(|level| Some((level, level.requests_per_s?)));
     let Some((top, most)) = known.next_back() else {
@@ -176,7 +200,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         SweepEnding::TrialsSpent => ", where the limit on trials was reached",
         SweepEnding::TimeSpent => ", where the time limit was reached",
         SweepEnding::NothingCompleted => ", where no further request completed",
-        SweepEnding::Unfinished | SweepEnding::Found => "",
+        SweepEnding::Unfinished | SweepEnding::Found | SweepEnding::RateLimited => "",
     };
     let failed = failed(answer);
     let gained = match answer.by {
@@ -202,13 +226,17 @@ fn not_saturated(answer: &SweepAnswer) -> String {
 
 /// The text on failed requests, for the lowest load at which too many failed.
 fn failed(answer: &SweepAnswer) -> String {
-    let ended = |level: &LevelAnswer| level.requests.saturating_sub(level.cancelled).max(1);
-    let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / ended(level) as f64;
-    let level = answer.levels.iter().find(|level| share(level) > FAILURES_TOLD);
+    let level = answer.levels.iter().find(|level| share_failed(level) > FAILURES_TOLD);
     level.map_or_else(String::new, |level| {
-        let share = text(share(level) * 100.0);
+        let share = text(share_failed(level) * 100.0);
         format!("; at {} {share} % of the requests failed", load(level.by, level.load))
     })
+}
+
+/// The share of the requests of a level that failed, of those that the time limit did not cancel.
+fn share_failed(level: &LevelAnswer) -> f64 {
+    let ended = level.requests.saturating_sub(level.cancelled).max(1);
+    1.0 - level.completed as f64 / ended as f64
 }
 
 /// A latency in milliseconds, or in seconds if it is at least one second.

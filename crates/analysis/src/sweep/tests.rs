@@ -41,6 +41,7 @@ fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
         requests: asked.requests,
         unfinished: 0,
         completed: asked.requests,
+        rate_limited: 0,
         cancelled: 0,
         counted: asked.requests / 2,
         latency_s,
@@ -112,6 +113,23 @@ fn the_latency_at_a_knee_is_stated_once_if_the_knee_is_the_load_with_which_it_is
         let (_, latency) = told.split_once("and a request takes ").expect("a latency");
         assert_eq!(latency.contains(" in flight)"), is_compared, "{told}");
     }
+}
+
+#[test]
+fn a_sweep_ends_when_the_server_limits_its_clients_and_says_so_instead_of_a_saturation() {
+    let mut sweep = Sweep::new(&plan());
+    while let Some(asked) = sweep.next() {
+        // The server admits 8 requests at a time, and refuses a tenth of them from there on.
+        let rate_limited = if asked.load < 8.0 { 0 } else { asked.requests / 10 };
+        let completed = asked.requests - rate_limited;
+        sweep.add_trial(LevelTrial { rate_limited, completed, ..trial(asked, 1.0) });
+    }
+    let mut found = answer(&sweep);
+    assert_eq!(found.outcome, SweepEnding::RateLimited);
+    assert_eq!(found.levels.last().map(|level| level.load), Some(8.0));
+    found.set_rate_limit(Some("HTTP status 429: 8 requests at a time"));
+    let words = " with 8 in flight (HTTP status 429: 8 requests at a time); without refusals: 4.00 requests/s";
+    assert!(found.answer.contains(words), "{}", found.answer);
 }
 
 #[test]

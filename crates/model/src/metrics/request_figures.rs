@@ -35,6 +35,8 @@ pub struct RequestFigures {
     /// Whether the request completed. True for a request that was cut off, because its figures are those of the best
     /// case.
     pub complete: bool,
+    /// Whether the server refused the request because the client sends too many (HTTP status 429).
+    pub is_rate_limited: bool,
     /// When the request was sent; absent if it was not sent.
     pub sent: Option<Nanos>,
     /// When the first visible output arrived; absent if there was none.
@@ -61,6 +63,7 @@ impl RequestFigures {
             due: record.due,
             ended: record.ended,
             complete: record.outcome.is_complete(),
+            is_rate_limited: record.outcome == Outcome::Rejected { status: 429 },
             sent: record.send_start,
             first: timeline.first_visible().map(|first| timeline.events[first].arrival),
             gaps,
@@ -93,6 +96,7 @@ impl RequestFigures {
             due,
             ended: Some(at),
             complete: true,
+            is_rate_limited: false,
             sent,
             first,
             gaps: Gaps::default(),

@@ -100,6 +100,12 @@ impl Grid {
         known.rejection.clone().filter(|_| are_all_refused(&known.passes))
     }
 
+    /// The first refusal of a cell: the HTTP status and the error text of the server; `None` if the server refused no
+    /// request.
+    pub fn rejection(&self, cell: CellPlan) -> Option<&str> {
+        self.cells.iter().find(|known| known.cell == cell)?.rejection.as_deref()
+    }
+
     /// The state of the plan's search or sweep after the trials of a cell so far; `None` if the plan has neither.
     pub fn procedure_of(&self, cell: CellPlan, plan: &Plan) -> Option<Trials> {
         match self.cells.iter().find(|known| known.cell == cell) {
