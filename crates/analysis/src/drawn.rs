@@ -6,10 +6,8 @@ use inferometer_model::stats::Curve;
 
 use crate::tail::Tail;
 
-/// The approximate maximum number of points of a cumulative distribution, and the maximum number of columns of a
-/// histogram.
+/// The approximate maximum number of points of a cumulative distribution.
 pub(crate) const POINTS: usize = 160;
-pub(crate) const COLUMNS: usize = 40;
 
 /// The distributions and the course over time of a pass.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use inferometer_model::{Definition, Timeline};
 
 use crate::Distributions;
 use crate::column::Column;
-use crate::drawn::{COLUMNS, Latency, POINTS, tail_of};
+use crate::drawn::{Latency, POINTS, tail_of};
 use crate::interval::Layout;
 use crate::range_fold::RangeFold;
 use crate::tail::Tail;
@@ -94,7 +94,7 @@ impl PerRequest {
             let is_known = are_known || !metric.of_gaps;
             let tail = tail.filter(|_| are_drawn && is_known);
             let curve = |ordered: &Ordered<'_>| {
-                tail.and_then(|tail| Some((ordered.curve(POINTS, COLUMNS)?, tail.finish())))
+                tail.and_then(|tail| Some((ordered.curve(POINTS)?, tail.finish())))
             };
             let distribution = column.finish_and(layout, curve).map(|(distribution, curve)| {
                 drawn.extend(curve.map(|(curve, tail)| Latency { metric, curve, tail }));

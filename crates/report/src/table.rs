@@ -13,14 +13,6 @@ use crate::mark::marked;
 use crate::number::{length, three_digits, two_decimals};
 use crate::{Align, MISSING, Table, answers, count, extra_tables, label, left, mark, right};
 
-/// The number of columns of [`passes`] before those of metrics.
-const BEFORE_METRICS: usize = 5;
-
-/// The index of the first latency column of [`passes`].
-pub(crate) fn latencies_from() -> usize {
-    BEFORE_METRICS + registry::columns_of_passes().count()
-}
-
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
     "Input Length",

@@ -26,7 +26,7 @@ mod student;
 
 pub use distribution::{Distribution, Spread, Weighted};
 
-pub use curve::{Bin, Curve, CurvePoint, Ordered};
+pub use curve::{Curve, CurvePoint, Ordered};
 pub use pool::{Added, Pool, SAMPLES_KEPT};
 pub use proportion::{normal_quantile_above, wilson};
 pub use quantile::{median, percentile};

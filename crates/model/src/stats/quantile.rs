@@ -82,19 +82,6 @@ impl Ranked {
             }
         }
     }
-
-    /// The weight of the values that are not above `value`.
-    pub(super) fn weight_up_to(&self, value: f64) -> f64 {
-        match self {
-            Self::Even(sorted, weight) => {
-                sorted.partition_point(|other| *other <= value) as f64 * weight
-            }
-            Self::Uneven(sorted, sums) => {
-                let below = sorted.partition_point(|other| other.value <= value);
-                below.checked_sub(1).map_or(0.0, |at| sums[at])
-            }
-        }
-    }
 }
 
 /// The weight of each sample, if all have the same weight, and it is a whole number.

@@ -75,17 +75,6 @@ impl Sketch {
         (self.total as f64 / UNIT).round() as u64
     }
 
-    /// The share of values in buckets whose middle is not above `value`.
-    pub fn share_up_to(&self, value: f64) -> f64 {
-        let sum = |side: &[u64], of: &dyn Fn(f64) -> bool| -> u64 {
-            side.iter().enumerate().filter(|(at, _)| of(middle(*at))).map(|(_, w)| w).sum()
-        };
-        let zero = if value >= 0.0 { self.zero } else { 0 };
-        let below =
-            sum(&self.negative, &|at| -at <= value) + zero + sum(&self.positive, &|at| at <= value);
-        below as f64 / self.total as f64
-    }
-
     /// The value at a rank, counted from 1. Each value has as many ranks as its weight.
     pub fn ranked(&self, rank: u64) -> f64 {
         self.at_rank(rank * UNIT as u64)

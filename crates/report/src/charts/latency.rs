@@ -266,15 +266,8 @@ pub(super) fn cumulative(
     Some(on_axis(chart, &latencies))
 }
 
-pub(super) fn tail_heading(metric: &Definition) -> &'static str {
-    match metric.value {
-        Value::Pooled(_) => "Requests with the largest gap",
-        _ => "Largest, by request",
-    }
-}
-
 /// The indices of the slowest requests with their values: `12: 35.1 ms, 7: 33 ms`.
-pub(super) fn tail(latency: &Latency) -> String {
+fn tail(latency: &Latency) -> String {
     let each = latency
         .tail
         .iter()

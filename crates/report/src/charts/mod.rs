@@ -14,7 +14,6 @@ mod course;
 mod effects;
 mod grid;
 mod heat;
-mod histogram;
 mod latency;
 mod load;
 mod objective;
@@ -24,7 +23,6 @@ mod sweep;
 mod timeline;
 
 use inferometer_analysis::{PassSummary, Summary};
-use inferometer_model::Definition;
 
 use crate::ab::AbDocument;
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
@@ -32,7 +30,6 @@ use crate::comparison::Comparison;
 use crate::trace::PassTrace;
 use crate::{Traces, label};
 
-pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
 
 /// A function that creates charts of a run. Without traces, only the data of the summary is available.
@@ -107,11 +104,6 @@ pub(crate) fn of_pass(
 /// the id from 1.
 pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
     format!("pass-{}-{}", cell + 1, pass + 1)
-}
-
-/// The HTML id of the distribution of a latency in a page.
-pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> String {
-    format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
 /// The maximum number of points of a line in the charts of one pass, from 48 to 300. The more passes the page

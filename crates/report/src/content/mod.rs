@@ -5,7 +5,7 @@ mod origin;
 mod passes;
 mod server;
 
-use links::PageLinks;
+use links::{link_records, link_rows};
 
 use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::Validity;
@@ -170,7 +170,6 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
 /// pass. A single trial is not a result, so trials are among the figures.
 fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
-    let links = PageLinks { summary, traces: input.traces };
     let answers = answers::of(summary);
     for answer in &answers {
         out.push(Block::Heading(2, format!("By load, {}", answer.place)));
@@ -184,7 +183,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
             out.push(Block::Paragraph(plain("The run has no cells.")));
             return;
         }
-        links.link_records(&mut records);
+        link_records(summary, &mut records);
         out.push(Block::Table(records));
         out.extend(table::which_pass(summary).map(|sentence| Block::Paragraph(plain(sentence))));
     }
@@ -195,7 +194,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     }
     let mut passes = table::main_figures(summary);
     if answers.is_empty() && !passes.is_empty() {
-        links.link_rows(&mut passes);
+        link_rows(summary, &mut passes);
         out.push(Block::Table(passes));
     }
     let extra = extra_tables::tables(summary);
@@ -206,7 +205,6 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
 /// The section with all figures: the whole table of each answer, the table of passes or trials, and further tables.
 fn figures(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
-    let links = PageLinks { summary, traces: input.traces };
     let answers = answers::of(summary);
     let has_answers = !answers.is_empty();
     out.push(Block::Heading(2, "All figures".to_owned()));
@@ -217,7 +215,7 @@ fn figures(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     }
     let mut passes = table::passes(summary);
     if !passes.is_empty() {
-        links.link_passes(&mut passes);
+        link_rows(summary, &mut passes);
         let heading = if has_answers { "Trials" } else { "By pass" };
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(passes));

@@ -30,7 +30,7 @@ pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
             let id = charts::pass_id(at, index);
             let trace = input.traces.of(cell.plan(), index);
             let mut blocks = vec![Block::Paragraph(plain(facts(pass)))];
-            let figures = figures(pass, trace, (at, index));
+            let figures = figures(pass);
             if figures.is_empty() {
                 blocks.push(Block::Paragraph(plain("No request has a value.")));
             } else {
@@ -60,16 +60,6 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
     if !charts.is_empty() {
         let heading = "Latencies and course of the pass".to_owned();
         out.push(Block::PageCharts(format!("{id}-drawn"), heading, charts));
-    }
-    for latency in trace.with_histogram() {
-        let heading =
-            format!("{}: distribution (n = {})", latency.metric.title, count(latency.curve.n));
-        let place = format!("{id}-{}", latency.metric.name);
-        out.push(Block::PageCharts(
-            place,
-            heading,
-            vec![charts::histogram(id, pass, latency, points)],
-        ));
     }
 }
 
@@ -115,7 +105,7 @@ fn facts(pass: &PassSummary) -> String {
 }
 
 /// A row per distribution that has values.
-fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize, usize)) -> Table {
+fn figures(pass: &PassSummary) -> Table {
     let with_values =
         || measures(pass).into_iter().filter_map(|measure| Some((measure.values?, measure)));
     let rows = with_values().map(|(values, measure)| {
@@ -146,15 +136,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             right("Effective n", effective.unwrap_or_else(|| MISSING.to_owned())),
         ]
     });
-    let mut table = Table::of(rows);
-    for (row, (_, measure)) in with_values().enumerate() {
-        let drawn = trace.into_iter().flat_map(PassTrace::with_histogram);
-        for latency in drawn.filter(|latency| latency.metric.name == measure.name) {
-            let place = format!("#{}", charts::latency_id(cell, index, latency.metric));
-            table.set_link(row, 0, place);
-        }
-    }
-    table
+    Table::of(rows)
 }
 
 /// The interval of the 99th percentile. If the interval is unknown: the approximate number of requests that

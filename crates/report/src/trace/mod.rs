@@ -58,15 +58,6 @@ impl PassTrace {
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
-
-    /// The latencies that have a histogram: those with values in at least two columns. A single column would show
-    /// nothing that the table does not state.
-    pub(crate) fn with_histogram(&self) -> impl Iterator<Item = &Latency> {
-        let is_spread = |latency: &&Latency| {
-            latency.curve.bins.iter().filter(|column| column.share > 0.0).count() > 1
-        };
-        self.latencies.iter().filter(is_spread)
-    }
 }
 
 impl Traces {

@@ -9,7 +9,7 @@ use inferometer_report::chart::{Chart, Extent, Scale, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::Traces;
 
-use crate::charts::{beyond_the_grid, loads, page};
+use crate::charts::{beyond_the_grid, loads};
 use crate::support::records::{Tracing, observed, record, traces};
 use crate::support::{cell, distribution, empty, pass};
 
@@ -182,18 +182,6 @@ fn a_timeline_of_few_passes_draws_them_all_at_their_times() {
     assert_eq!(timeline.panels[0].bands.len(), 8);
     assert_eq!(timeline.panels[0].bands[1].from, 100.0);
     assert!(!timeline.notes.concat().contains("Left out"), "{:?}", timeline.notes);
-}
-
-#[test]
-fn a_latency_with_a_single_column_has_no_histogram_and_no_link_to_one() {
-    let mut summary = rates(&[1.0]);
-    summary.cells[0].passes[0].kind = PassKind::OneByOne;
-    for (requests, has_histogram) in [(1, false), (60, true)] {
-        let page = page(&summary, &traces_of(&summary, &[requests]));
-        assert_eq!(page.contains("TTFT, distribution"), has_histogram, "{requests} requests");
-        assert_eq!(page.contains("href=\"#pass-1-1-ttft\""), has_histogram, "{requests} requests");
-        assert!(page.contains("Latencies, cumulative"), "{requests} requests");
-    }
 }
 
 #[test]

@@ -221,22 +221,3 @@ fn only_a_run_measured_by_this_program_has_the_line_measured_with() {
         assert_eq!(said(&summary), [false, false, false, true, true]);
     }
 }
-
-#[test]
-fn a_latency_in_the_table_of_passes_links_to_the_chart_of_its_own_metric() {
-    let summary = full();
-    let page = page(&summary, &traces(&summary, 30, 4));
-    let is_of_passes = |table: &&str| table.contains("Peak in flight");
-    let table = page.split("<table").find(is_of_passes).expect("a table of passes");
-    let names: Vec<&str> = table.split("<th ").skip(1).collect();
-    let row = table.split("<tr").nth(2).expect("a row");
-    let mut linked = 0;
-    for (name, cell) in names.iter().zip(row.split("<td").skip(1)) {
-        for metric in ["ttft", "tpot", "itl", "e2e"] {
-            let is_linked = cell.contains(&format!("-{metric}\""));
-            assert_eq!(is_linked, name.contains(&metric.to_uppercase()), "{name}: {cell}");
-            linked += u32::from(is_linked);
-        }
-    }
-    assert_eq!(linked, 8);
-}
