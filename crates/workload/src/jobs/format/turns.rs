@@ -1,0 +1,169 @@
+//! Sessions as lists of turns or messages, whose prompts hold all turns before: AIPerf, SGLang, MLPerf, vLLM and trie. In
+//! the stored prompt, an assistant's message without content stands for the answer of the measured server.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::{Builder, Fault, MS, Rows, S, each};
+use crate::jobs::builder::kind_of;
+use crate::jobs::call::{Call, Content, GapKind, Known};
+use crate::jobs::error::Problem;
+use crate::jobs::tree::ROOT;
+use crate::jobs::values::{list, text, time, tokens};
+use crate::trace::RowReason;
+
+/// A session of turns with delays: AIPerf's `multi_turn` and `dag`. Turns may start other sessions, and wait for them.
+pub fn aiperf(_: &mut Builder) -> Rows {
+    let mut calls: HashMap<String, Vec<u32>> = HashMap::new();
+    // The call and the session that it starts, and the call that waits for its end.
+    let mut started: Vec<(u32, String, Option<(String, usize)>)> = Vec::new();
+    Box::new(move |row, line, builder| {
+        let Some(row) = row else {
+            for (by, name, join) in std::mem::take(&mut started) {
+                let Some((&first, &last)) =
+                    calls.get(&name).and_then(|own| own.first().zip(own.last()))
+                else {
+                    return Err(Problem::NoParent(
+                        builder.trace.calls[by as usize].id.clone(),
+                        name,
+                    )
+                    .into());
+                };
+                builder.trace.calls[first as usize].parents.push(by);
+                let join = join.and_then(|(session, turn)| calls.get(&session)?.get(turn));
+                join.into_iter()
+                    .for_each(|at| builder.trace.calls[*at as usize].parents.push(last));
+            }
+            return Ok(());
+        };
+        let session = text(row, "/session_id").unwrap_or_else(|| format!("session {line}"));
+        let (mut node, mut own) = (ROOT, Vec::new());
+        for turn in list(row, "/turns") {
+            let said = json!({ "role": text(turn, "/role").as_deref().unwrap_or("user"), "content": turn.get("text") });
+            let messages = list(turn, "/messages");
+            let messages = if messages.is_empty() { std::slice::from_ref(&said) } else { messages };
+            node = messages.iter().fold(node, |node, message| builder.message(node, message));
+            if said["role"] == "system" {
+                continue;
+            }
+            let limit = Known::inferred(tokens(turn, "/max_tokens")?);
+            let call = Call {
+                content: Known::Recorded(Content::Messages(node)),
+                gap_ns: Known::recorded(time(turn, "/delay", MS)?),
+                gap_kind: kind_of(messages.last()),
+                output: Known::recorded(tokens(turn, "/output_length")?).or(limit),
+                line,
+                ..Call::default()
+            };
+            let at = builder.push_after(call, &session, own.last().copied())?;
+            for spawn in list(turn, "/spawns").iter().chain(list(turn, "/forks")) {
+                let join = spawn
+                    .get("join_at")
+                    .and_then(Value::as_u64)
+                    .map(|turn| (session.clone(), turn as usize));
+                let name = std::slice::from_ref(spawn).iter().filter(|name| name.is_string());
+                for child in list(spawn, "/children").iter().chain(name).filter_map(Value::as_str) {
+                    started.push((at, child.to_owned(), join.clone()));
+                }
+            }
+            if turn.get("forks").is_some() {
+                builder.note("forked sessions take over the prompt of their parent, which is not in their messages here");
+            }
+            own.push(at);
+            node = builder.message(node, &json!({"role": "assistant"}));
+        }
+        calls.insert(session, own);
+        Ok(())
+    })
+}
+
+/// SGLang's agentic trace: lists of turns, each with what is new and the length of the whole prompt.
+pub fn sglang(_: &mut Builder) -> Rows {
+    each(|row, line, builder| {
+        for turns in list(row, "/conversations") {
+            let session = format!("conversation {}", builder.trace.calls.len() + 1);
+            let (mut node, mut before) = (ROOT, None);
+            for turn in list(turns, "") {
+                let messages = list(turn, "/messages");
+                node = messages.iter().fold(node, |node, message| builder.message(node, message));
+                let call = Call {
+                    content: Known::Recorded(Content::Messages(node)),
+                    prompt: Known::recorded(tokens(turn, "/prompt_tokens")?),
+                    gap_kind: kind_of(messages.last()),
+                    line,
+                    ..Call::default()
+                };
+                before = Some(builder.push_after(call, &session, before)?);
+                node = builder.message(node, &json!({"role": "assistant"}));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Messages of conversations, one a row (MLPerf) or in a list (vLLM). Each message of an assistant is a call.
+pub fn messages(_: &mut Builder) -> Rows {
+    let mut open: HashMap<String, (u32, Option<u32>, Option<i64>, GapKind)> = HashMap::new();
+    each(move |row, line, builder| {
+        let of_row = std::slice::from_ref(row);
+        let messages = if row.get("messages").is_some() { list(row, "/messages") } else { of_row };
+        let session =
+            text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {line}"));
+        let head = builder.head(row);
+        let (node, before, delay, kind) =
+            open.entry(session.clone()).or_insert((head, None, None, GapKind::Unknown));
+        for message in messages {
+            match text(message, "/role").as_deref() {
+                None => return Err(RowReason::Missing("role").into()),
+                Some("assistant") => {
+                    let content = Known::Recorded(Content::Messages(*node));
+                    let gap_ns = Known::recorded(delay.take());
+                    let call = Call { content, gap_ns, gap_kind: *kind, line, ..Call::default() };
+                    *before = Some(builder.push_after(call, &session, *before)?);
+                }
+                Some(_) => {
+                    *delay = time(message, "/delay_seconds", S)?.or(*delay);
+                    *kind = kind_of(Some(message));
+                }
+            }
+            *node = builder.message(*node, message);
+        }
+        Ok(())
+    })
+}
+
+/// trie: a row has the lengths of a session. What a tool takes is the whole gap.
+pub fn trie(_: &mut Builder) -> Rows {
+    each(|row, line, builder| {
+        let session = format!("session {}", builder.trace.calls.len() + 1);
+        let answers = list(row, "/assistant_response_length").iter();
+        let (mut before, mut kept) = (None, 0);
+        for (turn, answer) in answers.chain(row.get("final_assistant_response_length")).enumerate()
+        {
+            let new = match turn.checked_sub(1) {
+                None => tokens(row, "/input_prompt_length")?,
+                Some(turn) => {
+                    tokens(&json!({ "n": list(row, "/tool_call_output_length").get(turn) }), "/n")?
+                }
+            };
+            let new = new.ok_or(RowReason::Missing("tool_call_output_length"))?;
+            let latency =
+                turn.checked_sub(1).and_then(|turn| list(row, "/tool_call_latency").get(turn));
+            let output = tokens(&json!({ "n": answer }), "/n")?;
+            let prompt: u32 = new.saturating_add(kept);
+            let call = Call {
+                prompt: if turn == 0 { Known::Recorded(prompt) } else { Known::Inferred(prompt) },
+                keeps: Known::inferred((turn > 0).then_some(kept)),
+                gap_ns: Known::recorded(time(&json!({ "n": latency }), "/n", S)?),
+                gap_kind: GapKind::Tool,
+                output: Known::recorded(output),
+                line,
+                ..Call::default()
+            };
+            before = Some(builder.push_after(call, &session, before)?);
+            kept = prompt.saturating_add(output.unwrap_or(0));
+        }
+        before.map(drop).ok_or(Fault::Row(RowReason::NoOutput))
+    })
+}
