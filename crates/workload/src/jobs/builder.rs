@@ -90,6 +90,8 @@ pub struct Builder {
     pub started: BTreeMap<u32, Starter>,
     /// The ids of blocks of the current session, if they mean nothing in others: by id, the one that replaces it.
     pub local_ids: Option<HashMap<u64, u64>>,
+    /// The line of what is added after the last row.
+    pub late_line: u64,
     /// By how much the times of the format are rounded, in nanoseconds.
     pub rounding_ns: i64,
     next_id: u64,
@@ -275,7 +277,7 @@ impl Builder {
                 self.next_id += u64::from(!ids.contains_key(&id));
                 id = *ids.entry(id).or_insert(self.next_id);
             }
-            node = self.trace.blocks.child(node, id).map_err(|()| Problem::TwoMeanings(id))?;
+            node = self.trace.blocks.child(node, id).ok_or(Problem::TwoMeanings(id))?;
         }
         Ok((node != ROOT).then_some(node))
     }

@@ -163,8 +163,8 @@ pub struct Trace {
 impl Trace {
     /// The parent of a call in the same session; the last one if there are several.
     pub fn previous(&self, call: &Call) -> Option<&Call> {
-        let parents = call.parents.iter().map(|&parent| &self.calls[parent as usize]);
-        parents.filter(|parent| parent.session == call.session).next_back()
+        let mut parents = call.parents.iter().map(|&parent| &self.calls[parent as usize]);
+        parents.rfind(|parent| parent.session == call.session)
     }
 
     /// How many tokens two prompts share at their beginning, in whole blocks. Absent if one has no blocks.

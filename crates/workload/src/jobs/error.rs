@@ -77,6 +77,11 @@ pub enum Problem {
             mooncake-cumulative (whole prompts) or mooncake-delta (only what is new)"
     )]
     Sessions(String),
+    /// A file without calls.
+    #[error(
+        "the file has distributions and no calls; set lengths and a rate with `inferometer run`"
+    )]
+    Distributions,
     /// A sub-agent whose calls begin before it.
     #[error(
         "a call of sub-agent `{0}` starts before it; count its times from the start of the session"

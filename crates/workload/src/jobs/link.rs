@@ -1,7 +1,7 @@
 //! Finds what follows from all calls of a trace together: the size of a block, parents, jobs, gaps, tool times, and how
 //! much of a prompt is kept. What a row states is never replaced, but a gap is measured again if it ends a fan-out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::builder::{Builder, Starter};
 use super::call::{Call, Content, GapKind, Known, Trace};
@@ -150,14 +150,15 @@ impl Builder {
             let has_ended =
                 |at: &&u32| start(at).is_some_and(|start| start.saturating_add(rounding) >= last);
             let next = parents.get(place + 1).filter(|_| !in_background).filter(has_ended);
-            let is_last = |at: &&u32| !own.iter().any(|other| call(other).parents.contains(at));
-            let (roots, last): (Vec<u32>, Vec<u32>) = (
-                own.iter().filter(|at| call(at).parents.is_empty()).copied().collect(),
-                own.iter().filter(is_last).copied().collect(),
-            );
-            roots.iter().for_each(|at| calls[*at as usize].parents.push(parents[place]));
-            if let Some(next) = next {
-                calls[*next as usize].parents.extend(last);
+            let awaited: HashSet<u32> =
+                own.iter().flat_map(|at| call(at).parents.clone()).collect();
+            for &at in own.iter() {
+                if calls[at as usize].parents.is_empty() {
+                    calls[at as usize].parents.push(parents[place]);
+                }
+                if let Some(&next) = next.filter(|_| !awaited.contains(&at)) {
+                    calls[next as usize].parents.push(at);
+                }
             }
         }
     }
@@ -266,9 +267,11 @@ fn keeps(trace: &Trace, call: &Call) -> Known<u32> {
                 (shared.min(prompt).min(of_before), shared >= of_before / block * block)
             }
             (Content::Messages(node), Content::Messages(earlier)) => {
-                let is_whole =
-                    trace.messages.shared(node, earlier) == trace.messages.depth(earlier);
-                is_whole.then_some((of_before, true))?
+                let shared = trace.messages.shared(node, earlier);
+                // Equal messages with another length are not the prompt: the writer of the log removed them.
+                let is_prompt = node != earlier || prompt == of_before;
+                (is_prompt && shared == trace.messages.depth(earlier))
+                    .then_some((of_before, true))?
             }
             _ => return None,
         };

@@ -71,7 +71,7 @@ fn read_all<'a>(
         let ended = rows(None, 0, &mut builder);
         if let Err(Fault::Trace(problem)) = ended {
             let path = builder.trace.files.first().cloned().unwrap_or_default();
-            return Err(JobsError::Row { path, line: 0, problem });
+            return Err(JobsError::Row { path, line: builder.late_line, problem });
         }
     }
     builder.finish()

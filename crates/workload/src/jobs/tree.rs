@@ -32,18 +32,16 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// The child of a node with this id, which is added if it is new.
-    ///
-    /// # Errors
-    /// If ids are chained, and this one is known as the child of another node.
-    pub fn child(&mut self, parent: u32, id: u64) -> Result<u32, ()> {
+    /// The child of a node with this id, which is added if it is new. None if ids are chained, and this one is known as
+    /// the child of another node.
+    pub fn child(&mut self, parent: u32, id: u64) -> Option<u32> {
         let Node { first, depth, .. } = self.nodes[parent as usize];
         if first != ROOT && self.nodes[first as usize].id == id {
-            return Ok(first);
+            return Some(first);
         }
         let key = (if self.is_chained { u32::MAX } else { parent }, id);
         if let Some(&found) = self.index.get(&key) {
-            return if self.nodes[found as usize].parent == parent { Ok(found) } else { Err(()) };
+            return (self.nodes[found as usize].parent == parent).then_some(found);
         }
         let new = self.nodes.len() as u32;
         self.nodes.push(Node { id, parent, depth: depth + 1, first: ROOT });
@@ -53,7 +51,7 @@ impl Tree {
         if first != ROOT || self.is_chained {
             self.index.insert(key, new);
         }
-        Ok(new)
+        Some(new)
     }
 
     /// The number of nodes, with the root.

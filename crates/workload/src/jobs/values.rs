@@ -17,7 +17,7 @@ const MOST_NS: u64 = 1 << 62;
 pub type Paths = &'static str;
 
 /// The first present value, and its path without the first slash. `null` and empty texts are absent.
-pub fn find<'a>(row: &'a Value, paths: Paths) -> Option<(&'a Value, &'static str)> {
+pub fn find(row: &Value, paths: Paths) -> Option<(&Value, &'static str)> {
     let is_there = |value: &&Value| !value.is_null() && value.as_str() != Some("");
     let found = |path: &'static str| Some((row.pointer(path).filter(is_there)?, path));
     paths.split('|').find_map(found).map(|(value, path)| (value, path.trim_start_matches('/')))

@@ -92,7 +92,9 @@ fn mooncake(trace: &Trace) -> Result<(String, Vec<usize>), String> {
             children[parent as usize].push(&call.id);
         }
     }
-    let starts = trace.calls.iter().filter_map(|call| call.start_ns.get());
+    // A call without a start is as late as its end says.
+    let start = |call: &Call| call.start_ns.or(call.end_ns).get();
+    let starts = trace.calls.iter().filter_map(start);
     let origin = starts.min().unwrap_or(0);
     let mut text = String::new();
     for (at, call) in trace.calls.iter().enumerate() {
@@ -106,7 +108,8 @@ fn mooncake(trace: &Trace) -> Result<(String, Vec<usize>), String> {
         });
         let tool = call.tool_ns.get();
         if call.parents.is_empty() {
-            row["timestamp"] = in_unit(call.start_ns.get().map_or(0, |start| start - origin), MS);
+            row["timestamp"] =
+                in_unit(start(call).map_or(0, |start| start.saturating_sub(origin)), MS);
         }
         if let Some(tool) = tool {
             row["tool_wait_ms"] = in_unit(tool, MS);
@@ -222,7 +225,7 @@ fn difference(trace: &Trace, again: &Trace, order: &[usize]) -> Option<String> {
             ("parents", parents == other.parents.iter().copied().collect()),
             ("session", *sessions.entry(call.session).or_insert(other.session) == other.session),
             ("lengths", lengths(call) == lengths(other)),
-            ("gap", call.gap_ns.get() == other.gap_ns.get()),
+            ("gap", call.gap_ns.get().is_none_or(|gap| Some(gap) == other.gap_ns.get())),
         ];
         checks.iter().find(|check| !check.1).map(|(what, _)| format!("the {what} of `{}`", call.id))
     });

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use inferometer_workload::jobs::{self, Call, JobsError, Trace, ideal};
+use inferometer_workload::jobs::{self, Call, Figures, JobsError, Target, Trace, ideal};
 use serde_json::Value;
 
 const ALL: &str = "A1 A2 S1.1 S2.1 B1 S1.2 A3 A4";
@@ -92,20 +92,25 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
         "parents start~ end prompt output gap~ tool~",
     ),
     ("codex_rollout.jsonl", "codex", "A1 A2", "parents start~ end prompt output gap~ tool~"),
-    (
-        "atif_v1.7.json",
-        "atif",
-        "A1 A2 S1.1",
-        "parents start:some end prompt output gap:some",
-    ),
+    ("atif_v1.7.json", "atif", "A1 A2 S1.1", "parents start:some end prompt output gap:some"),
     ("swe_agent.traj", "swe-agent", "A1", "prompt output"),
+];
+
+/// Files whose calls are not those of the truth, or that have none.
+const OTHERS: [&str; 5] = [
+    "TRUTH.json",
+    "ragpulse.jsonl",
+    "servegen_chunk-0-dataset.json",
+    "servegen_chunk-0-trace.csv",
+    "vllm_multi_turn_generate.json",
 ];
 
 struct Truth(Value);
 
 impl Truth {
     fn read() -> Self {
-        Self(serde_json::from_slice(&std::fs::read(folder().join("TRUTH.json")).unwrap()).unwrap())
+        let text = std::fs::read(folder().join("TRUTH.json")).expect("the truth");
+        Self(serde_json::from_slice(&text).expect("JSON"))
     }
 
     fn of(&self, call: &str, key: &str) -> &Value {
@@ -124,7 +129,7 @@ impl Truth {
     fn parents<'a>(&'a self, call: &str, calls: &[&str], own: bool) -> BTreeSet<&'a str> {
         let session = self.of(call, "session");
         let parents =
-            self.of(call, "parents").as_array().unwrap().iter().map(|id| id.as_str().unwrap());
+            self.of(call, "parents").as_array().into_iter().flatten().filter_map(Value::as_str);
         let is_held = |id: &&str| calls.contains(id) && (!own || self.of(id, "session") == session);
         parents.filter(is_held).collect()
     }
@@ -173,7 +178,7 @@ fn compare(
 #[test]
 fn every_format_holds_the_values_of_the_table_and_no_others() {
     let truth = Truth::read();
-    let mut seen = BTreeSet::from(["TRUTH.json"]);
+    let mut seen = BTreeSet::from(OTHERS);
     for (files, format, ids, holds) in TABLE {
         seen.extend(files.split(' '));
         let trace = read(files, None).unwrap_or_else(|error| panic!("{error}"));
@@ -213,7 +218,7 @@ fn every_format_holds_the_values_of_the_table_and_no_others() {
         });
         let first = first.unwrap_or(0);
         let [start, end, prompt, output, gap, tool] =
-            ["start", "end", "prompt", "output", "gap", "tool"].map(|kind| rule(kind));
+            ["start", "end", "prompt", "output", "gap", "tool"].map(rule);
         compare(
             &what("start"),
             start,
@@ -273,4 +278,227 @@ fn every_format_holds_the_values_of_the_table_and_no_others() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let forgotten: Vec<String> = folder.filter(|file| !seen.contains(file.as_str())).collect();
     assert_eq!(forgotten, Vec::<String>::new());
+}
+
+#[test]
+fn cached_and_reasoning_tokens_are_those_that_the_provider_reported() {
+    for (file, cached, reasoning) in [
+        ("tracelab.jsonl", &[Some(0), Some(830)], &[None, None]),
+        ("atif_v1.7.json", &[Some(0), Some(816)], &[None, None]),
+        ("claude_code_session.jsonl", &[Some(0), Some(790)], &[None, None]),
+        ("anthropic_requests.jsonl", &[Some(0), Some(790)], &[None, None]),
+        ("codex_rollout.jsonl", &[Some(0), Some(768)], &[Some(12), Some(20)]),
+        ("otel_job_a.json", &[Some(0), Some(0)], &[Some(0), Some(20)]),
+        ("mooncake_block128.jsonl", &[None, None], &[None, None]),
+    ] {
+        let trace = read(file, None).unwrap();
+        for (at, call) in trace.calls.iter().take(2).enumerate() {
+            assert_eq!(
+                (call.cached.get(), call.reasoning.get()),
+                (cached[at], reasoning[at]),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_figures_of_the_job_are_those_of_the_truth() {
+    let truth = Truth::read();
+    let figures = Figures::of(&read("otel_job_a.json", None).unwrap(), None).unwrap();
+    let job = &truth.0["job_a"];
+    let duration = job["duration_s"].as_f64().unwrap();
+    let close =
+        |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found}, not {wanted}");
+    close(figures.job_duration_max_s.unwrap(), duration);
+    close(figures.model_share.unwrap(), job["model_s_union"].as_f64().unwrap() / duration);
+    close(figures.tool_share.unwrap(), job["tool_s_union"].as_f64().unwrap() / duration);
+    assert_eq!((figures.jobs, figures.sessions, figures.depth, figures.fan_out), (1, 3, 6, 2));
+    assert_eq!(figures.peak_context_tokens, Some(1285));
+    for block in [64, 128, 512] {
+        let trace = read("agentic_mooncake_block64.jsonl", None).unwrap();
+        let ideal = Figures::of(&trace, Some(block)).unwrap().ideal.unwrap();
+        let wanted = &truth.0["ideal"][format!("block_{block}")];
+        assert_eq!(Some(ideal.cached_tokens), wanted["cached"].as_u64());
+        assert_eq!(Some(ideal.prompt.tokens), wanted["prompt"].as_u64());
+    }
+}
+
+#[test]
+fn rag_rows_have_lengths_and_their_parts_are_named_as_unused() {
+    let trace = read("ragpulse.jsonl", None).unwrap();
+    let call = &trace.calls[0];
+    let found = (call.start_ns.get(), call.prompt.get(), call.output.get(), call.content.get());
+    assert_eq!(found, (Some(27_000_000_000), Some(3861), Some(127), None));
+    assert_eq!(trace.format, "ragpulse");
+}
+
+#[test]
+fn files_of_distributions_are_refused_because_they_have_no_calls() {
+    let folder = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: Vec<String> =
+        folder.filter(|file| file.starts_with("servegen") || file.contains("generate")).collect();
+    for file in &files {
+        let found = read(file, None).unwrap_err().to_string();
+        assert!(found.contains("has distributions and no calls"), "{found}");
+    }
+    assert_eq!(files.len(), 3);
+}
+
+fn of_text(text: &str) -> Result<Trace, JobsError> {
+    jobs::read_bytes(text.as_bytes(), Path::new("trace"), None)
+}
+
+/// Traces that are refused, and the error.
+const BAD: &[(&str, &str)] = &[
+    ("", "trace: it has no call that can be read"),
+    ("{\"colour\":1}", "its format is not recognised, because its first row has only the keys `colour`"),
+    (
+        "{\"input_length\":9,\"output_length\":1,\"timestamp\":0}\n{\"input_length\":9,\"outp",
+        "line 2: the file ends in the middle of a value; remove this line, or get the whole file",
+    ),
+    ("{\"spans\":[\n{\"name\":", "line 2: the file ends in the middle of a value"),
+    ("{\"spans\":[\n oops]}\n", "line 2: is not JSON (expected value"),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"b\"]}
+         {\"request_id\":\"b\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"a\"]}",
+        "line 1: `a` waits for itself, through its parents; remove one of them",
+    ),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}
+         {\"request_id\":\"b\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"c\"]}",
+        "line 2: `b` waits for `c`, but no usable row has this id",
+    ),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}
+         {\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}",
+        "line 2: a second call has the id `a`",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":700,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":1500,\"output_length\":1,\"hash_ids\":[1,2,3]}",
+        "line 1: the last block of `row 1` has 188 tokens, and 512 in another row",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":1000,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":1000,\"output_length\":1,\"hash_ids\":[3,2]}",
+        "line 2: the block id 2 follows other ids than in an earlier row",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":9000,\"output_length\":1,\"hash_ids\":[1]}",
+        "block ids do not fit",
+    ),
+    (
+        "{\"session_id\":\"s\",\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[1]}
+         {\"session_id\":\"s\",\"delay\":1,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[2,3]}",
+        "line 2: cannot tell whether rows of session `s` are whole prompts or only what is new",
+    ),
+    (
+        "{\"id\":\"w\",\"block_size\":64,\"requests\":[{\"t\":9.5,\"type\":\"subagent\",\"agent_id\":\"x\",\
+         \"requests\":[{\"t\":0.5,\"in\":70,\"out\":1,\"hash_ids\":[1]}]}]}",
+        "line 1: a call of sub-agent `x` starts before it",
+    ),
+    (
+        "{\"session_id\":\"s\",\"turns\":[{\"text\":\"a\",\"spawns\":[{\"children\":[\"t\"]}]}]}",
+        "line 1: `row 1` waits for `t`, but no usable row has this id",
+    ),
+];
+
+#[test]
+fn a_trace_that_contradicts_itself_is_one_error_with_its_line_and_what_to_do() {
+    for (text, expected) in BAD {
+        let found = of_text(text)
+            .map(|trace| format!("{:#?}", trace.calls))
+            .expect_err(expected)
+            .to_string();
+        assert!(found.contains(expected), "{found}\ninstead of: {expected}");
+    }
+}
+
+#[test]
+fn every_cut_of_every_file_is_read_or_refused_without_a_panic() {
+    for (files, ..) in TABLE {
+        let bytes = std::fs::read(folder().join(files.split(' ').next().unwrap())).unwrap();
+        for end in (0..bytes.len()).step_by(97) {
+            let read = jobs::read_bytes(&bytes[..end], Path::new("cut"), None);
+            let _ = read.and_then(|trace| Figures::of(&trace, Some(16)));
+        }
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_used_are_counted_by_reason() {
+    let trace = of_text(
+        "{\"timestamp\":0,\"input_length\":9,\"output_length\":1}\n[]\nno json\n\
+         {\"timestamp\":1,\"input_length\":9,\"output_length\":0}\n\
+         {\"timestamp\":2,\"input_length\":-9,\"output_length\":1}\n\
+         {\"timestamp\":2,\"input_length\":9,\"output_length\":1,\"hash_ids\":[-1]}\n\
+         {\"timestamp\":3,\"output_length\":1}\n",
+    );
+    let trace = trace.unwrap();
+    assert_eq!(trace.calls.len(), 1);
+    assert_eq!(trace.left_out.total(), 5, "{}", trace.left_out);
+}
+
+#[test]
+fn ids_that_differ_only_above_32_bits_stay_distinct() {
+    let row = |at: u64, id: u64| {
+        format!(
+            "{{\"timestamp\":{at},\"input_length\":512,\"output_length\":1,\"hash_ids\":[{id}]}}\n"
+        )
+    };
+    let cached = |second| {
+        let trace = of_text(&(row(0, 7) + &row(9, second))).unwrap();
+        ideal::cached(&trace, 1, true).unwrap()[1]
+    };
+    assert_eq!(cached(7 + (1 << 32)), Some(0));
+    assert_eq!(cached(7), Some(511));
+}
+
+#[test]
+fn what_is_written_is_read_as_the_same_graph_or_refused() {
+    for (files, target, refused) in [
+        ("agentic_mooncake_block64.jsonl", Target::Mooncake, None),
+        ("agentic_mooncake_block64.jsonl", Target::Weka, Some("has no start or no end")),
+        ("weka_job_a.json", Target::Mooncake, None),
+        ("weka_job_a.json", Target::Weka, None),
+        ("dynamo_request_trace.jsonl", Target::Mooncake, None),
+        ("mooncake_sessions_cumulative_block128.jsonl", Target::Mooncake, None),
+        ("bailian_block16.jsonl", Target::Mooncake, None),
+        ("tracelab.jsonl", Target::Mooncake, Some("has no block ids")),
+    ] {
+        let trace = read(files, None).unwrap();
+        let written = jobs::write(&trace, target);
+        if let Some(expected) = refused {
+            let found = written.unwrap_err().to_string();
+            assert!(found.contains(expected), "{files}: {found}");
+            continue;
+        }
+        let again =
+            of_text(&written.unwrap_or_else(|error| panic!("{files}: {error}")).text).unwrap();
+        let kept = |trace: &Trace| {
+            let of_call = |call: &Call| (call.prompt.get(), call.output.get(), call.keeps.get());
+            let mut calls: Vec<_> = trace.calls.iter().map(of_call).collect();
+            calls.sort_unstable();
+            let Figures { jobs, sessions, depth, fan_out, ideal, .. } =
+                Figures::of(trace, None).unwrap();
+            (calls, jobs, sessions, depth, fan_out, ideal.map(|ideal| ideal.cached_tokens))
+        };
+        assert_eq!(kept(&trace), kept(&again), "{files}, {target:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_compressed_with_gzip_is_read_like_the_file() {
+    let text = std::fs::read(folder().join("burstgpt.csv")).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer =
+        flate2::write::GzEncoder::new(file.reopen().unwrap(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut writer, &text).unwrap();
+    writer.finish().unwrap();
+    let trace = jobs::read(&[file.path().to_owned()], None).unwrap();
+    assert_eq!((trace.format, trace.calls.len()), ("burstgpt", 8));
 }

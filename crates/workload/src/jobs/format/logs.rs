@@ -17,8 +17,6 @@ struct Open {
     node: u32,
     /// The message and the time before the call, and what happened before it.
     prompt: (u32, Option<i64>, GapKind),
-    /// The call whose lines are being read, and its id.
-    call: Option<(String, u32)>,
     /// When tools were called, by the id of the tool call.
     tools: HashMap<String, i64>,
     /// The sums of input, cached, output and reasoning tokens so far.
@@ -28,7 +26,7 @@ struct Open {
 impl Default for Open {
     fn default() -> Self {
         let prompt = (ROOT, None, GapKind::Unknown);
-        Self { node: ROOT, prompt, call: None, tools: HashMap::new(), sums: [0; 4] }
+        Self { node: ROOT, prompt, tools: HashMap::new(), sums: [0; 4] }
     }
 }
 
@@ -78,16 +76,15 @@ pub fn claude(builder: &mut Builder) -> Rows {
             Some("assistant") if message["model"] != "<synthetic>" => {
                 let id = text(row, "/requestId|/message/id|/uuid").unwrap_or_default();
                 let read = builder.read(row, line, S)?;
-                match &open.call {
-                    Some((known, call)) if *known == id => {
-                        let call = &mut builder.trace.calls[*call as usize];
-                        (call.end_ns, call.output) =
-                            (Known::inferred(at), read.output.or(call.output));
+                match builder.call(&id).map(|call| &mut builder.trace.calls[call as usize]) {
+                    // Another line of a call, or its copy in the file of a resumed session.
+                    Some(call) => {
+                        call.end_ns = Known::inferred(at.max(call.end_ns.get()));
+                        call.output = read.output.or(call.output);
                     }
-                    _ => {
-                        let call = Call { id: id.clone(), ..open.call(read, at) };
-                        open.call = Some((id, builder.push(call, Some(&session))?));
-                    }
+                    None => builder
+                        .push(Call { id, ..open.call(read, at) }, Some(&session))
+                        .map(drop)?,
                 }
                 let used = parts.iter().filter(|part| part["type"] == "tool_use");
                 open.tools.extend(used.filter_map(|part| Some((text(part, "/id")?, at?))));
@@ -143,7 +140,7 @@ pub fn codex(builder: &mut Builder) -> Rows {
                     let call = Call { prompt, cached, output, reasoning, line, ..Call::default() };
                     builder.push(open.call(call, at), Some(&session))?;
                 }
-                open.sums = sums.map(|sum| sum.unwrap_or(0));
+                open.sums = std::array::from_fn(|at| sums[at].unwrap_or(open.sums[at]));
             }
             _ => {}
         }

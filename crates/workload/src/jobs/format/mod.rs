@@ -11,7 +11,7 @@ mod weka;
 use serde_json::Value;
 
 use super::builder::Builder;
-use super::error::{Fault, JobsError};
+use super::error::{Fault, JobsError, Problem};
 use super::values::{MS, S};
 
 /// Reads the rows of a format: gets each row and its line, and None after the last one.
@@ -49,6 +49,9 @@ const FORMATS: &[Format] = &[
     ("codex", "/type|/payload", logs::codex),
     ("claude-code", "/sessionId|/type", logs::claude),
     ("claude-code", "/type|/summary", logs::claude),
+    ("servegen", "/0/input_tokens", distributions),
+    ("servegen", "/3|/5", distributions),
+    ("vllm-generate", "/filetype|/prompt_input", distributions),
     ("openai", "/body/model", |_| calls(S)),
     ("openai", "/model|/messages", |_| calls(S)),
     ("vllm", "/id|/messages", turns::messages),
@@ -57,6 +60,11 @@ const FORMATS: &[Format] = &[
 /// A reader of rows that are calls. Times that are numbers have the unit `unit_ns`.
 fn calls(unit_ns: i64) -> Rows {
     each(move |row, line, builder| builder.add(row, line, unit_ns).map(drop))
+}
+
+/// The reader of a format that has no calls.
+fn distributions(_: &mut Builder) -> Rows {
+    each(|_, _, _| Err(Problem::Distributions.into()))
 }
 
 /// A reader that needs nothing but the rows.

@@ -147,11 +147,11 @@ fn add(spans: Vec<(String, Span)>, builder: &mut Builder) -> Result<(), Fault> {
             }
             Kind::Call(call) => {
                 let session = span.session.as_ref().or(session).map(String::as_str);
-                let line = call.line;
+                builder.late_line = call.line;
                 let added = builder.push((**call).clone(), session);
                 let outer = of_agent.and_then(|at| sessions.get(&agent(&spans[at].1)?));
                 match (added, outer) {
-                    (Err(fault), _) => builder.left_out(line, fault)?,
+                    (Err(fault), _) => builder.left_out(call.line, fault)?,
                     (Ok(at), Some(outer)) if Some(outer.as_str()) != session => {
                         let starter =
                             Starter { session: builder.name(outer), in_background: false };

@@ -13,27 +13,25 @@ use crate::jobs::tree::ROOT;
 use crate::jobs::values::{list, text, time, tokens};
 use crate::trace::RowReason;
 
+/// A call, the session that it starts, and the session and the turn that wait for its end.
+type Start = (u32, String, Option<(String, usize)>);
+
 /// A session of turns with delays: AIPerf's `multi_turn` and `dag`. Turns may start other sessions, and wait for them.
 pub fn aiperf(_: &mut Builder) -> Rows {
     let mut calls: HashMap<String, Vec<u32>> = HashMap::new();
-    // The call and the session that it starts, and the call that waits for its end.
-    let mut started: Vec<(u32, String, Option<(String, usize)>)> = Vec::new();
+    let mut started: Vec<Start> = Vec::new();
     Box::new(move |row, line, builder| {
         let Some(row) = row else {
+            let all = &mut builder.trace.calls;
             for (by, name, join) in std::mem::take(&mut started) {
-                let Some((&first, &last)) =
-                    calls.get(&name).and_then(|own| own.first().zip(own.last()))
-                else {
-                    return Err(Problem::NoParent(
-                        builder.trace.calls[by as usize].id.clone(),
-                        name,
-                    )
-                    .into());
+                let own: &[u32] = calls.get(&name).map_or(&[], Vec::as_slice);
+                let (Some(&first), Some(&last)) = (own.first(), own.last()) else {
+                    builder.late_line = all[by as usize].line;
+                    return Err(Problem::NoParent(all[by as usize].id.clone(), name).into());
                 };
-                builder.trace.calls[first as usize].parents.push(by);
+                all[first as usize].parents.push(by);
                 let join = join.and_then(|(session, turn)| calls.get(&session)?.get(turn));
-                join.into_iter()
-                    .for_each(|at| builder.trace.calls[*at as usize].parents.push(last));
+                join.into_iter().for_each(|at| all[*at as usize].parents.push(last));
             }
             return Ok(());
         };
