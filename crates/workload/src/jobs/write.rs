@@ -62,11 +62,7 @@ fn lengths(trace: &Trace, at: usize, tail: bool) -> Result<(u32, u32, Vec<u64>),
     let (Some(Content::Blocks(node)), Some(block), Some(prompt), Some(output)) =
         (call.content.get(), trace.block_tokens.get(), call.prompt.get(), call.output.get())
     else {
-        let line = call.line;
-        return Err(format!(
-            "`{}` (line {line}) has no block ids, or not both lengths, which it needs",
-            call.id
-        ));
+        return Err(lacks(call, "block ids, or not both lengths"));
     };
     let mut ids: Vec<u64> =
         trace.blocks.path(node).iter().map(|node| u64::from(*node) - 1).collect();
@@ -76,6 +72,10 @@ fn lengths(trace: &Trace, at: usize, tail: bool) -> Result<(u32, u32, Vec<u64>),
     }
     ids.truncate(most);
     Ok((prompt, output, ids))
+}
+
+fn lacks(call: &Call, what: &str) -> String {
+    format!("`{}` (line {}) has no {what}, which it needs", call.id, call.line)
 }
 
 fn in_unit(ns: i64, unit_ns: i64) -> Value {
@@ -128,12 +128,14 @@ fn weka(trace: &Trace) -> Result<(String, Vec<usize>), String> {
     for (at, call) in trace.calls.iter().enumerate() {
         jobs.entry(call.job).or_default().entry(call.session).or_default().push(at);
     }
-    let is_awaited = |session: u32| {
-        let awaits = |call: &Call| {
-            call.parents.iter().any(|at| trace.calls[*at as usize].session == session)
-        };
-        trace.calls.iter().any(|call| call.session != session && awaits(call))
-    };
+    let awaited: BTreeSet<u32> = trace
+        .calls
+        .iter()
+        .flat_map(|call| {
+            let sessions = call.parents.iter().map(|at| trace.calls[*at as usize].session);
+            sessions.filter(|session| *session != call.session)
+        })
+        .collect();
     let scope = if shares_between_jobs(trace) { "global" } else { "local" };
     let (mut text, mut order) = (String::new(), Vec::new());
     for (job, sessions) in &jobs {
@@ -149,15 +151,11 @@ fn weka(trace: &Trace) -> Result<(String, Vec<usize>), String> {
                 continue;
             }
             let (start, order) = (rows[0].0.0, rows.iter().map(|row| row.1).collect());
-            let end = members
-                .iter()
-                .filter_map(|at| trace.calls[*at].end_ns.get())
-                .max()
-                .unwrap_or(origin);
+            let end = members.iter().filter_map(|at| trace.calls[*at].end_ns.get()).max();
             let agent = json!({
                 "t": in_unit(start, S), "type": "subagent", "agent_id": trace.names[*session as usize],
-                "duration_ms": end.saturating_sub(origin).saturating_sub(start) / MS,
-                "status": if is_awaited(*session) { "completed" } else { "async_launched" },
+                "duration_ms": end.map(|end| end.saturating_sub(origin).saturating_sub(start) / MS),
+                "status": if awaited.contains(session) { "completed" } else { "async_launched" },
                 "requests": rows.into_iter().map(|row| row.0.1).collect::<Vec<_>>(),
             });
             entries.push((start, agent, order));
@@ -178,10 +176,7 @@ fn request(trace: &Trace, at: usize, origin: i64) -> Result<(i64, Value), String
     let call = &trace.calls[at];
     let (prompt, output, ids) = lengths(trace, at, false)?;
     let (Some(start), Some(end)) = (call.start_ns.get(), call.end_ns.get()) else {
-        return Err(format!(
-            "`{}` (line {}) has no start or no end, which it needs",
-            call.id, call.line
-        ));
+        return Err(lacks(call, "start or no end"));
     };
     let duration = end.saturating_sub(start);
     let start = start.saturating_sub(origin);

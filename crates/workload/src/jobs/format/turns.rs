@@ -35,66 +35,65 @@ pub fn aiperf(_: &mut Builder) -> Rows {
             }
             return Ok(());
         };
-        let session = text(row, "/session_id").unwrap_or_else(|| format!("session {line}"));
-        let (mut node, mut own) = (ROOT, Vec::new());
-        for turn in list(row, "/turns") {
-            let said = json!({ "role": text(turn, "/role").as_deref().unwrap_or("user"), "content": turn.get("text") });
-            let messages = list(turn, "/messages");
-            let messages = if messages.is_empty() { std::slice::from_ref(&said) } else { messages };
-            node = messages.iter().fold(node, |node, message| builder.message(node, message));
-            if said["role"] == "system" {
-                continue;
-            }
-            let limit = Known::inferred(tokens(turn, "/max_tokens")?);
-            let call = Call {
-                content: Known::Recorded(Content::Messages(node)),
-                gap_ns: Known::recorded(time(turn, "/delay", MS)?),
-                gap_kind: kind_of(messages.last()),
-                output: Known::recorded(tokens(turn, "/output_length")?).or(limit),
-                line,
-                ..Call::default()
-            };
-            let at = builder.push_after(call, &session, own.last().copied())?;
+        let place = builder.trace.calls.len() + 1;
+        let session = text(row, "/session_id").unwrap_or_else(|| format!("session {place}"));
+        let own = turns(list(row, "/turns"), &session, line, builder)?;
+        for (turn, &at) in
+            list(row, "/turns").iter().filter(|turn| turn["role"] != "system").zip(&own)
+        {
             for spawn in list(turn, "/spawns").iter().chain(list(turn, "/forks")) {
-                let join = spawn
-                    .get("join_at")
-                    .and_then(Value::as_u64)
-                    .map(|turn| (session.clone(), turn as usize));
+                let join = spawn.get("join_at").and_then(Value::as_u64);
+                let join = join.map(|turn| (session.clone(), turn as usize));
                 let name = std::slice::from_ref(spawn).iter().filter(|name| name.is_string());
-                for child in list(spawn, "/children").iter().chain(name).filter_map(Value::as_str) {
-                    started.push((at, child.to_owned(), join.clone()));
-                }
+                let children =
+                    list(spawn, "/children").iter().chain(name).filter_map(Value::as_str);
+                started.extend(children.map(|child| (at, child.to_owned(), join.clone())));
             }
             if turn.get("forks").is_some() {
-                builder.note("forked sessions take over the prompt of their parent, which is not in their messages here");
+                builder.note("forked sessions take over a prompt from their parent; it is not in their messages here");
             }
-            own.push(at);
-            node = builder.message(node, &json!({"role": "assistant"}));
         }
         calls.insert(session, own);
         Ok(())
     })
 }
 
+/// Adds the turns of a session, each with what is new, and returns their calls.
+fn turns(
+    turns: &[Value],
+    session: &str,
+    line: u64,
+    builder: &mut Builder,
+) -> Result<Vec<u32>, Fault> {
+    let (mut node, mut own) = (ROOT, Vec::new());
+    for turn in turns {
+        let said =
+            json!({ "role": turn["role"].as_str().unwrap_or("user"), "content": turn["text"] });
+        let messages = list(turn, "/messages");
+        let messages = if messages.is_empty() { std::slice::from_ref(&said) } else { messages };
+        node = messages.iter().fold(node, |node, message| builder.message(node, message));
+        if said["role"] == "system" {
+            continue;
+        }
+        let read = builder.read(turn, line, MS)?;
+        let call = Call {
+            content: Known::Recorded(Content::Messages(node)),
+            gap_kind: kind_of(messages.last()),
+            output: read.output.or(Known::inferred(tokens(turn, "/max_tokens")?)),
+            ..read
+        };
+        own.push(builder.push_after(call, session, own.last().copied())?);
+        node = builder.message(node, &json!({"role": "assistant"}));
+    }
+    Ok(own)
+}
+
 /// SGLang's agentic trace: lists of turns, each with what is new and the length of the whole prompt.
 pub fn sglang(_: &mut Builder) -> Rows {
     each(|row, line, builder| {
-        for turns in list(row, "/conversations") {
+        for conversation in list(row, "/conversations") {
             let session = format!("conversation {}", builder.trace.calls.len() + 1);
-            let (mut node, mut before) = (ROOT, None);
-            for turn in list(turns, "") {
-                let messages = list(turn, "/messages");
-                node = messages.iter().fold(node, |node, message| builder.message(node, message));
-                let call = Call {
-                    content: Known::Recorded(Content::Messages(node)),
-                    prompt: Known::recorded(tokens(turn, "/prompt_tokens")?),
-                    gap_kind: kind_of(messages.last()),
-                    line,
-                    ..Call::default()
-                };
-                before = Some(builder.push_after(call, &session, before)?);
-                node = builder.message(node, &json!({"role": "assistant"}));
-            }
+            turns(list(conversation, ""), &session, line, builder)?;
         }
         Ok(())
     })
@@ -106,8 +105,9 @@ pub fn messages(_: &mut Builder) -> Rows {
     each(move |row, line, builder| {
         let of_row = std::slice::from_ref(row);
         let messages = if row.get("messages").is_some() { list(row, "/messages") } else { of_row };
+        let place = builder.trace.calls.len() + 1;
         let session =
-            text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {line}"));
+            text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {place}"));
         let head = builder.head(row);
         let (node, before, delay, kind) =
             open.entry(session.clone()).or_insert((head, None, None, GapKind::Unknown));
