@@ -84,8 +84,8 @@ pub struct Builder {
     pub waits: Vec<(u32, String)>,
     /// When tools ran: session, from, to in nanoseconds.
     pub tools: Vec<(u32, i64, i64)>,
-    /// Whether the format records when tools run, so that a gap without one has no tool time.
-    pub has_tools: Known<()>,
+    /// Where tool times come from, if the format records when tools run. Then a gap without a tool has no tool time.
+    pub tool_origin: Option<fn(i64) -> Known<i64>>,
     /// Sub-agents: their sessions, and the sessions that started them.
     pub started: BTreeMap<u32, Starter>,
     /// The ids of blocks of the current session, if they mean nothing in others: by id, the one that replaces it.

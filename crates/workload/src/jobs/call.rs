@@ -45,16 +45,6 @@ impl<T: Copy> Known<T> {
         if matches!(self, Self::Absent) { other } else { self }
     }
 
-    /// Another value of the same origin.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Known<U> {
-        match self {
-            Self::Absent => Known::Absent,
-            Self::Recorded(value) => Known::Recorded(change(value)),
-            Self::Inferred(value) => Known::Inferred(change(value)),
-            Self::Invented(value) => Known::Invented(change(value)),
-        }
-    }
-
     /// The place of its origin in the order recorded, inferred, invented, absent.
     pub fn origin(self) -> usize {
         match self {
@@ -144,6 +134,8 @@ pub struct Trace {
     pub files: Vec<PathBuf>,
     /// The calls, in the order of the files.
     pub calls: Vec<Call>,
+    /// The calls in an order in which each follows its parents, otherwise as in the files.
+    pub order: Vec<u32>,
     /// The names of sessions and agents.
     pub names: Vec<String>,
     /// The number of tokens of a block.
@@ -165,15 +157,5 @@ impl Trace {
     pub fn previous(&self, call: &Call) -> Option<&Call> {
         let mut parents = call.parents.iter().map(|&parent| &self.calls[parent as usize]);
         parents.rfind(|parent| parent.session == call.session)
-    }
-
-    /// How many tokens two prompts share at their beginning, in whole blocks. Absent if one has no blocks.
-    pub fn shared_blocks(&self, one: &Call, other: &Call) -> Option<u32> {
-        match (one.content.get()?, other.content.get()?) {
-            (Content::Blocks(one), Content::Blocks(other)) => {
-                Some(self.blocks.shared(one, other).saturating_mul(self.block_tokens.get()?))
-            }
-            _ => None,
-        }
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::call::{Call, Content, GapKind, Known, Trace};
-use super::error::JobsError;
 use super::ideal::cached;
 use super::link::union;
 
@@ -108,13 +107,10 @@ const KINDS: [(GapKind, &str); 4] = [
 
 impl Figures {
     /// The figures of a trace. `block` is the size of a block of the cache; by default that of the trace, else 16.
-    ///
-    /// # Errors
-    /// If calls wait for each other.
-    pub fn of(trace: &Trace, block: Option<u32>) -> Result<Self, JobsError> {
+    pub fn of(trace: &Trace, block: Option<u32>) -> Self {
         let calls = &trace.calls;
         let (mut depth, mut starts) = (vec![1; calls.len()], vec![0; calls.len()]);
-        for at in trace.parents_first()? {
+        for &at in &trace.order {
             let parents = &calls[at as usize].parents;
             depth[at as usize] +=
                 parents.iter().map(|parent| depth[*parent as usize]).max().unwrap_or(0);
@@ -137,7 +133,7 @@ impl Figures {
                 of_kind().filter_map(|call| call.gap_ns.get()).map(|ns| ns as f64 * 1e-9).sum();
             Gaps { kind: name, calls: of_kind().count() as u64, seconds }
         });
-        Ok(Self {
+        Self {
             calls: calls.len() as u64,
             jobs: jobs.len() as u64,
             sessions: calls.iter().map(|call| call.session).collect::<BTreeSet<_>>().len() as u64,
@@ -153,9 +149,9 @@ impl Figures {
             prompt: sum(calls, |call| call.prompt),
             output: sum(calls, |call| call.output),
             recorded_cached: sum(calls, |call| call.cached),
-            ideal: ideal(trace, block)?,
+            ideal: ideal(trace, block),
             values: values(calls),
-        })
+        }
     }
 }
 
@@ -185,22 +181,21 @@ fn times(calls: &[&Call]) -> Option<[f64; 3]> {
     Some(parts.map(|ns| ns as f64 * 1e-9))
 }
 
-fn ideal(trace: &Trace, block: Option<u32>) -> Result<Option<Ideal>, JobsError> {
+fn ideal(trace: &Trace, block: Option<u32>) -> Option<Ideal> {
     let block = block.or(trace.block_tokens.get()).unwrap_or(16).max(1);
     let [with, without] = [true, false].map(|answers| cached(trace, block, answers));
-    let (with, without) = (with?, without?);
     let known = || trace.calls.iter().zip(&with).filter(|(_, cached)| cached.is_some());
     let tokens = known().filter_map(|(call, _)| call.prompt.get()).map(u64::from).sum();
     let total =
         |cached: &[Option<u32>]| cached.iter().flatten().copied().map(u64::from).sum::<u64>();
     let share = |cached: &[Option<u32>]| total(cached) as f64 / tokens as f64;
-    Ok((tokens > 0).then(|| Ideal {
+    (tokens > 0).then(|| Ideal {
         block_tokens: block,
         prompt: Sum { tokens, calls: known().count() as u64 },
         cached_tokens: total(&with),
         share: share(&with),
         share_without_answers: share(&without),
-    }))
+    })
 }
 
 fn values(calls: &[Call]) -> Vec<Values> {

@@ -5,42 +5,35 @@
 use std::collections::HashMap;
 
 use super::call::{Call, Content, Trace};
-use super::error::JobsError;
 use super::tree::{ROOT, Tree};
 
-/// The order of events at one instant: what ended is cached, then calls start. If the end of a call is not known, the
-/// call does not help calls that start at the same instant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    End,
-    Start,
-    AssumedEnd,
-}
+/// Events at one instant, in their order: what ended is cached, then calls start. A call whose end is not known does not
+/// help calls that start at the same instant.
+const END: u8 = 0;
+const START: u8 = 1;
+const ASSUMED_END: u8 = 2;
 
 /// The tokens of each call that an endless cache with blocks of `block` tokens would have; None if the trace does not
 /// say it. With `answers`, the answers of earlier calls are cached as well.
 ///
 /// Where the trace has no ends, a call in another job counts as ended when it has started; calls that one parent starts
 /// together do not help each other.
-///
-/// # Errors
-/// If calls wait for each other.
-pub fn cached(trace: &Trace, block: u32, answers: bool) -> Result<Vec<Option<u32>>, JobsError> {
-    let mut events: Vec<(i64, Event, u32)> = Vec::with_capacity(trace.calls.len() * 2);
-    let (starts, ends) = bounds(trace)?;
+pub fn cached(trace: &Trace, block: u32, answers: bool) -> Vec<Option<u32>> {
+    let mut events: Vec<(i64, u8, u32)> = Vec::with_capacity(trace.calls.len() * 2);
+    let (starts, ends) = bounds(trace);
     for (at, call) in trace.calls.iter().enumerate() {
-        events.push((starts[at], Event::Start, at as u32));
+        events.push((starts[at], START, at as u32));
         let is_recorded = call.end_ns.get().is_some() && ends[at] > starts[at];
-        let kind = if is_recorded { Event::End } else { Event::AssumedEnd };
+        let kind = if is_recorded { END } else { ASSUMED_END };
         events.push((ends[at], kind, at as u32));
     }
     events.sort_unstable();
     let knows_kept = trace.calls.iter().any(|call| call.keeps.get().is_some());
-    let mut cache = Cache { is_in: vec![false; trace.blocks.len()], tree: &trace.blocks };
+    let mut cache = Cache { is_in: vec![false; trace.blocks.count()], tree: &trace.blocks };
     let mut found = vec![None; trace.calls.len()];
     for (_, event, at) in events {
         let call = &trace.calls[at as usize];
-        if event != Event::Start {
+        if event != START {
             cache.add(call);
             continue;
         }
@@ -53,14 +46,14 @@ pub fn cached(trace: &Trace, block: u32, answers: bool) -> Result<Vec<Option<u32
         let kept = call.keeps.get().map(|kept| kept.min(most.unwrap_or(kept)));
         let is_new = before.is_none() && knows_kept;
         let tokens = shared.max(kept).or(is_new.then_some(0));
-        found[at as usize] = tokens.map(|tokens| tokens.min(prompt - 1) / block * block);
+        found[at as usize] = tokens.map(|tokens| tokens.min(prompt - 1) / block.max(1) * block);
     }
-    Ok(found)
+    found
 }
 
 /// The start and the end of each call: as recorded, or the earliest that its parents and gaps allow. A call without
 /// start and parents starts at its end.
-fn bounds(trace: &Trace) -> Result<(Vec<i64>, Vec<i64>), JobsError> {
+fn bounds(trace: &Trace) -> (Vec<i64>, Vec<i64>) {
     let calls = &trace.calls;
     let origin = calls.iter().filter_map(|call| call.start_ns.get()).min().unwrap_or(0);
     let (mut starts, mut together) = (vec![origin; calls.len()], HashMap::new());
@@ -71,7 +64,7 @@ fn bounds(trace: &Trace) -> Result<(Vec<i64>, Vec<i64>), JobsError> {
         end_ns.get().unwrap_or(last.copied().unwrap_or(start).max(start))
     };
     // Calls with one common parent follow each other in this order, before all calls that wait for them.
-    for at in trace.parents_first()? {
+    for &at in &trace.order {
         let call = &calls[at as usize];
         let ended = call.parents.iter().map(|parent| end(*parent, &starts, &together)).max();
         let earliest = ended.map(|end| end.saturating_add(call.gap_ns.get().unwrap_or(0)));
@@ -83,7 +76,7 @@ fn bounds(trace: &Trace) -> Result<(Vec<i64>, Vec<i64>), JobsError> {
         }
     }
     let ends = (0..calls.len() as u32).map(|at| end(at, &starts, &together)).collect();
-    Ok((starts, ends))
+    (starts, ends)
 }
 
 struct Cache<'a> {

@@ -26,9 +26,9 @@ impl Builder {
         self.resolve_parents()?;
         let sessions = self.chain_sessions();
         self.attach_sub_agents(&sessions);
-        let order = self.trace.parents_first()?;
-        self.name_jobs(&order);
-        self.fill_gaps(&order);
+        self.trace.order = self.trace.parents_first()?;
+        self.name_jobs();
+        self.fill_gaps();
         self.fill_tools(&sessions);
         for at in 0..self.trace.calls.len() {
             let call = &self.trace.calls[at];
@@ -164,9 +164,9 @@ impl Builder {
     }
 
     /// Names the job of each call: that of its first parent, else that of its session or of the session that started it.
-    fn name_jobs(&mut self, order: &[u32]) {
+    fn name_jobs(&mut self) {
         let mut jobs: HashMap<u32, u32> = HashMap::new();
-        for &at in order {
+        for &at in &self.trace.order {
             let Call { session, ref parents, .. } = self.trace.calls[at as usize];
             let starter = || jobs.get(&self.started.get(&session)?.session).copied();
             let of_parent = parents.first().map(|parent| self.trace.calls[*parent as usize].job);
@@ -177,8 +177,8 @@ impl Builder {
     }
 
     /// Fills gaps from times, and starts from gaps.
-    fn fill_gaps(&mut self, order: &[u32]) {
-        for &at in order {
+    fn fill_gaps(&mut self) {
+        for at in self.trace.order.clone() {
             let end = self.trace.parents_end(&self.trace.calls[at as usize]);
             let session = self.trace.previous(&self.trace.calls[at as usize]).is_some();
             let call = &mut self.trace.calls[at as usize];
@@ -222,7 +222,8 @@ impl Builder {
             // Spans are sorted by their start, and tools of a gap start before its end.
             let spans = &spans[..spans.partition_point(|span| span.0 < to)];
             let tool_ns = union(spans.iter().copied(), from, to);
-            self.trace.calls[at].tool_ns = call.tool_ns.or(self.has_tools.map(|()| tool_ns));
+            self.trace.calls[at].tool_ns =
+                call.tool_ns.or(self.tool_origin.map_or(Known::Absent, |origin| origin(tool_ns)));
         }
     }
 
@@ -261,9 +262,9 @@ fn keeps(trace: &Trace, call: &Call) -> Known<u32> {
         let before = trace.previous(call)?;
         let (prompt, of_before) = (call.prompt.get()?, before.prompt.get()?);
         let (shared, is_whole) = match (call.content.get()?, before.content.get()?) {
-            (Content::Blocks(_), Content::Blocks(_)) => {
-                let shared = trace.shared_blocks(call, before)?;
+            (Content::Blocks(own), Content::Blocks(earlier)) => {
                 let block = trace.block_tokens.get()?;
+                let shared = trace.blocks.shared(own, earlier).saturating_mul(block);
                 (shared.min(prompt).min(of_before), shared >= of_before / block * block)
             }
             (Content::Messages(node), Content::Messages(earlier)) => {
@@ -307,11 +308,8 @@ impl Trace {
         ends.collect::<Option<Vec<i64>>>()?.into_iter().max()
     }
 
-    /// The calls in an order in which each follows its parents, otherwise as in the file.
-    ///
-    /// # Errors
-    /// If calls wait for each other.
-    pub fn parents_first(&self) -> Result<Vec<u32>, JobsError> {
+    /// The calls in an order in which each follows its parents, otherwise as in the files.
+    fn parents_first(&self) -> Result<Vec<u32>, JobsError> {
         let mut waits: Vec<u32> = self.calls.iter().map(|call| call.parents.len() as u32).collect();
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.calls.len()];
         for (at, call) in self.calls.iter().enumerate() {

@@ -55,13 +55,8 @@ impl Tree {
     }
 
     /// The number of nodes, with the root.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.nodes.len()
-    }
-
-    /// Whether there is only the root.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 1
     }
 
     /// The number of steps from the root.

@@ -42,7 +42,7 @@ pub fn write(trace: &Trace, target: Target) -> Result<Written, JobsError> {
     let refused = |problem| JobsError::NotWritable(format, problem);
     let (text, order) = written.map_err(refused)?;
     let again = read_bytes(text.as_bytes(), Path::new("the written trace"), None)?;
-    let (had, has) = (Figures::of(trace, None)?, Figures::of(&again, None)?);
+    let (had, has) = (Figures::of(trace, None), Figures::of(&again, None));
     let lost = had.values.iter().zip(&has.values).filter_map(|(had, has)| {
         let lost = has.absent.saturating_sub(had.absent);
         (lost > 0).then(|| format!("{} of {lost} calls", had.value))
@@ -68,7 +68,7 @@ fn lengths(trace: &Trace, at: usize, tail: bool) -> Result<(u32, u32, Vec<u64>),
         trace.blocks.path(node).iter().map(|node| u64::from(*node) - 1).collect();
     let most = if tail { prompt.div_ceil(block) } else { prompt / block } as usize;
     if ids.len() < most {
-        ids.push((trace.blocks.len() + at) as u64);
+        ids.push((trace.blocks.count() + at) as u64);
     }
     ids.truncate(most);
     Ok((prompt, output, ids))

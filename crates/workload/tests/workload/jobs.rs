@@ -260,7 +260,7 @@ fn every_format_holds_the_values_of_the_table_and_no_others() {
         for word in holds.iter().filter_map(|word| word.strip_prefix("ideal:")) {
             let (block, only_own) =
                 word.split_once(':').map_or((word, false), |(block, _)| (block, true));
-            let cached = ideal::cached(&trace, block.parse().unwrap(), true).unwrap();
+            let cached = ideal::cached(&trace, block.parse().unwrap(), true);
             for ((id, call), cached) in calls.iter().zip(cached) {
                 let wanted = &truth.0["ideal"][format!("block_{block}")]["per_call"][id];
                 if !only_own || trace.previous(call).is_some() {
@@ -305,7 +305,7 @@ fn cached_and_reasoning_tokens_are_those_that_the_provider_reported() {
 #[test]
 fn the_figures_of_the_job_are_those_of_the_truth() {
     let truth = Truth::read();
-    let figures = Figures::of(&read("otel_job_a.json", None).unwrap(), None).unwrap();
+    let figures = Figures::of(&read("otel_job_a.json", None).unwrap(), None);
     let job = &truth.0["job_a"];
     let duration = job["duration_s"].as_f64().unwrap();
     let close =
@@ -317,7 +317,7 @@ fn the_figures_of_the_job_are_those_of_the_truth() {
     assert_eq!(figures.peak_context_tokens, Some(1285));
     for block in [64, 128, 512] {
         let trace = read("agentic_mooncake_block64.jsonl", None).unwrap();
-        let ideal = Figures::of(&trace, Some(block)).unwrap().ideal.unwrap();
+        let ideal = Figures::of(&trace, Some(block)).ideal.unwrap();
         let wanted = &truth.0["ideal"][format!("block_{block}")];
         assert_eq!(Some(ideal.cached_tokens), wanted["cached"].as_u64());
         assert_eq!(Some(ideal.prompt.tokens), wanted["prompt"].as_u64());
@@ -424,7 +424,7 @@ fn every_cut_of_every_file_is_read_or_refused_without_a_panic() {
         let bytes = std::fs::read(folder().join(files.split(' ').next().unwrap())).unwrap();
         for end in (0..bytes.len()).step_by(97) {
             let read = jobs::read_bytes(&bytes[..end], Path::new("cut"), None);
-            let _ = read.and_then(|trace| Figures::of(&trace, Some(16)));
+            let _ = read.map(|trace| Figures::of(&trace, Some(16)));
         }
     }
 }
@@ -452,7 +452,7 @@ fn ids_that_differ_only_above_32_bits_stay_distinct() {
     };
     let cached = |second| {
         let trace = of_text(&(row(0, 7) + &row(9, second))).unwrap();
-        ideal::cached(&trace, 1, true).unwrap()[1]
+        ideal::cached(&trace, 1, true)[1]
     };
     assert_eq!(cached(7 + (1 << 32)), Some(0));
     assert_eq!(cached(7), Some(511));
@@ -483,8 +483,7 @@ fn what_is_written_is_read_as_the_same_graph_or_refused() {
             let of_call = |call: &Call| (call.prompt.get(), call.output.get(), call.keeps.get());
             let mut calls: Vec<_> = trace.calls.iter().map(of_call).collect();
             calls.sort_unstable();
-            let Figures { jobs, sessions, depth, fan_out, ideal, .. } =
-                Figures::of(trace, None).unwrap();
+            let Figures { jobs, sessions, depth, fan_out, ideal, .. } = Figures::of(trace, None);
             (calls, jobs, sessions, depth, fan_out, ideal.map(|ideal| ideal.cached_tokens))
         };
         assert_eq!(kept(&trace), kept(&again), "{files}, {target:?}");

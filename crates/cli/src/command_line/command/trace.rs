@@ -50,7 +50,7 @@ enum To {
 /// If the trace cannot be read or written.
 pub fn trace(arguments: &TraceArgs) -> Result<(), Failure> {
     let trace = jobs::read(&arguments.files, arguments.format.as_deref()).map_err(refused)?;
-    let figures = Figures::of(&trace, arguments.block_size).map_err(refused)?;
+    let figures = Figures::of(&trace, arguments.block_size);
     if let (Some(to), Some(out)) = (arguments.to, &arguments.out) {
         files::is_no_stdout("--out", out)?;
         if let Some(file) = arguments.files.iter().find(|file| files::is_same(file, out)) {
@@ -156,7 +156,7 @@ fn document(trace: &Trace, figures: &Figures) -> Value {
     let mut document = serde_json::json!({
         "version": 1,
         "format": trace.format,
-        "files": trace.files,
+        "files": trace.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>(),
         "rows_left_out": trace.left_out.total(),
         "rows_left_out_why": trace.left_out.to_string(),
         "notes": trace.notes,

@@ -9,7 +9,7 @@ use crate::jobs::values::{list, text, time};
 /// Dynamo: a row is the end of a call or of a tool. Calls have no start.
 pub fn dynamo(builder: &mut Builder) -> Rows {
     builder.trace.blocks.is_chained = true;
-    builder.has_tools = Known::Recorded(());
+    builder.tool_origin = Some(Known::Recorded);
     each(|row, line, builder| {
         if row.pointer("/event/request").is_none() {
             let session =
@@ -35,7 +35,7 @@ pub fn dynamo(builder: &mut Builder) -> Rows {
 
 /// TraceLab: a row is a call with the tools that it called. What the provider cached is not what prompts share.
 pub fn tracelab(builder: &mut Builder) -> Rows {
-    builder.has_tools = Known::Recorded(());
+    builder.tool_origin = Some(Known::Recorded);
     each(|row, line, builder| {
         let at = builder.add(row, line, S)?;
         let last = list(row, "/timing_events").last().map(|event| time(event, "/timestamp", S));

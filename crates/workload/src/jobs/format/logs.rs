@@ -56,7 +56,7 @@ impl Open {
 
 /// Claude Code: a call is several lines of an assistant with one request id, each with the usage so far.
 pub fn claude(builder: &mut Builder) -> Rows {
-    builder.has_tools = Known::Inferred(());
+    builder.tool_origin = Some(Known::Inferred);
     let mut sessions: HashMap<String, Open> = HashMap::new();
     each(move |row, line, builder| {
         let Some(root) = text(row, "/sessionId") else { return Ok(()) };
@@ -103,7 +103,7 @@ pub fn claude(builder: &mut Builder) -> Rows {
 
 /// Codex: a call ends with a line of sums of tokens, which may come twice.
 pub fn codex(builder: &mut Builder) -> Rows {
-    builder.has_tools = Known::Inferred(());
+    builder.tool_origin = Some(Known::Inferred);
     let (mut session, mut open) = (String::new(), Open::default());
     each(move |row, line, builder| {
         let (payload, at) = (&row["payload"], time(row, "/timestamp", S)?);

@@ -42,7 +42,7 @@ pub fn rows(builder: &mut Builder, mut is_whole: Option<bool>) -> Rows {
             }
             return Ok(());
         };
-        let known = builder.trace.blocks.len();
+        let known = builder.trace.blocks.count();
         let at = builder.add(row, line, MS)?;
         let call = &builder.trace.calls[at as usize];
         let before: Option<u32> = last.insert(call.session, at);
@@ -67,7 +67,7 @@ fn shows_whole(builder: &Builder, call: &Call, before: &Call, known: usize) -> O
     let blocks = &builder.trace.blocks;
     match (call.content.get(), before.content.get()) {
         (Some(Content::Blocks(own)), Some(Content::Blocks(other))) => {
-            let is_new = blocks.len() - known == blocks.depth(own) as usize;
+            let is_new = blocks.count() - known == blocks.depth(own) as usize;
             if blocks.shared(own, other) > 0 {
                 Some(true)
             } else {

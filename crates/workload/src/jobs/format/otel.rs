@@ -25,7 +25,7 @@ enum Kind {
 
 /// The reader. Spans may come before their parents, so calls are added after the last row.
 pub fn rows(builder: &mut Builder) -> Rows {
-    builder.has_tools = Known::Recorded(());
+    builder.tool_origin = Some(Known::Recorded);
     let mut spans: Vec<(String, Span)> = Vec::new();
     Box::new(move |row, line, builder| {
         let Some(row) = row else { return add(std::mem::take(&mut spans), builder) };
