@@ -9,7 +9,7 @@ use super::{Builder, Fault, Rows, S, each};
 use crate::jobs::builder::{Starter, kind_of};
 use crate::jobs::call::{Call, Content, GapKind, Known};
 use crate::jobs::tree::ROOT;
-use crate::jobs::values::{list, text, time, tokens};
+use crate::jobs::values::{list, text, time};
 
 /// What is known before a call of a session.
 struct Open {
@@ -20,7 +20,7 @@ struct Open {
     /// When tools were called, by the id of the tool call.
     tools: HashMap<String, i64>,
     /// The sums of input, cached, output and reasoning tokens so far.
-    sums: [u32; 4],
+    sums: [u64; 4],
 }
 
 impl Default for Open {
@@ -70,6 +70,9 @@ pub fn claude(builder: &mut Builder) -> Rows {
             Some("user") => {
                 for part in parts {
                     open.tool(text(part, "/tool_use_id"), &session, at, builder);
+                }
+                if row["isCompactSummary"] == true {
+                    open.node = ROOT;
                 }
                 open.input(message, at, builder);
             }
@@ -127,21 +130,23 @@ pub fn codex(builder: &mut Builder) -> Rows {
                 open.node = builder.message(open.node, payload);
             }
             Some("event_msg") if kind == "token_count" => {
-                let sums = [
-                    tokens(payload, "/info/total_token_usage/input_tokens")?,
-                    tokens(payload, "/info/total_token_usage/cached_input_tokens")?,
-                    tokens(payload, "/info/total_token_usage/output_tokens")?,
-                    tokens(payload, "/info/total_token_usage/reasoning_output_tokens")?,
-                ];
-                let new = |at: usize| Some(sums[at]?.saturating_sub(open.sums[at]));
-                if new(0).unwrap_or(0) > 0 {
+                let name = ["input", "cached_input", "output", "reasoning_output"];
+                let sums = name.map(|name| {
+                    payload["info"]["total_token_usage"][format!("{name}_tokens")].as_u64()
+                });
+                let Some(input) = sums[0] else { return Ok(()) };
+                // The sums begin anew if a session is resumed.
+                let before = if input < open.sums[0] { [0; 4] } else { open.sums };
+                let new = |at: usize| u32::try_from(sums[at]?.saturating_sub(before[at])).ok();
+                if input > before[0] {
                     let [prompt, cached, output, reasoning] =
                         [0, 1, 2, 3].map(|at| Known::recorded(new(at)));
                     let call = Call { prompt, cached, output, reasoning, line, ..Call::default() };
                     builder.push(open.call(call, at), Some(&session))?;
                 }
-                open.sums = std::array::from_fn(|at| sums[at].unwrap_or(open.sums[at]));
+                open.sums = sums.map(|sum| sum.unwrap_or(0));
             }
+            Some("compacted") => open.node = builder.message(ROOT, payload),
             _ => {}
         }
         Ok::<(), Fault>(())

@@ -26,8 +26,9 @@ fn trajectory(
     places: &mut HashMap<String, u32>,
     builder: &mut Builder,
 ) -> Result<Vec<u32>, Fault> {
+    let place = builder.trace.calls.len() + 1;
     let session =
-        text(row, "/trajectory_id|/session_id").unwrap_or_else(|| format!("trajectory {line}"));
+        text(row, "/trajectory_id|/session_id").unwrap_or_else(|| format!("trajectory {place}"));
     let agent = text(row, "/agent/name").map(|name| builder.name(&name));
     let (mut calls, mut before): (Vec<u32>, Option<&Value>) = (Vec::new(), None);
     for step in list(row, "/steps") {
