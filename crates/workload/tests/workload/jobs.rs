@@ -459,6 +459,27 @@ fn ids_that_differ_only_above_32_bits_stay_distinct() {
 }
 
 #[test]
+fn local_ids_are_shared_only_in_their_session_and_prompts_of_parents_are_cached() {
+    let weka = |scope: &str| {
+        let row = |id: &str, at: u32| {
+            format!(
+                r#"{{"id":"{id}","block_size":64,"hash_id_scope":"{scope}","requests":[{{"t":{at}.5,"in":128,
+                    "out":1,"api_time":1,"hash_ids":[1,2]}}]}}"#
+            )
+            .replace('\n', "")
+        };
+        ideal::cached(&of_text(&format!("{}\n{}\n", row("v", 0), row("w", 9))).unwrap(), 64, true)
+    };
+    assert_eq!(weka("local"), [Some(0), Some(0)]);
+    assert_eq!(weka("global"), [Some(0), Some(64)]);
+    let agents = of_text(
+        r#"{"request_id":"a","session_id":"s","input_length":512,"output_length":1,"hash_ids":[1],"wait_for":[]}
+        {"request_id":"b","session_id":"t","input_length":1024,"output_length":1,"hash_ids":[1,2],"wait_for":["a"],"delay":0}"#,
+    );
+    assert_eq!(ideal::cached(&agents.unwrap(), 512, true), [Some(0), Some(512)]);
+}
+
+#[test]
 fn what_is_written_is_read_as_the_same_graph_or_refused() {
     for (files, target, refused) in [
         ("agentic_mooncake_block64.jsonl", Target::Mooncake, None),
@@ -538,6 +559,15 @@ const PECULIAR: &[(&str, &str, &[u32], usize)] = &[
         r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
             {"t":2,"type":"subagent","agent_id":"x","status":"async_launched",
                 "requests":[{"t":2,"in":80,"out":1,"api_time":1.0,"hash_ids":[2]}]},
+            {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
+        &[70, 80, 140],
+        1,
+    ),
+    (
+        "Weka: a sub-agent that ends after the next call of its parent has started",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
+            {"t":2,"type":"subagent","agent_id":"x","status":"completed",
+                "requests":[{"t":2,"in":80,"out":1,"api_time":9.0,"hash_ids":[2]}]},
             {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
         &[70, 80, 140],
         1,
