@@ -116,11 +116,11 @@ fn text(trace: &Trace, figures: &Figures) -> String {
         )
     });
     let mut text =
-        format!("{}: {} calls in {} file(s)\n\n", trace.format, figures.calls, trace.files.len());
+        format!("{}: {} calls, files: {}\n\n", trace.format, figures.calls, trace.files.len());
     for (name, value) in [
         ("jobs, sessions", format!("{}, {}", figures.jobs, figures.sessions)),
-        ("depth", format!("{} calls in the longest chain", figures.depth)),
-        ("fan-out", format!("at most {} calls that wait only for the same call", figures.fan_out)),
+        ("depth", format!("{} (calls in the longest chain)", figures.depth)),
+        ("fan-out", format!("{} (most calls that wait only for one call)", figures.fan_out)),
         ("duration of a job", duration),
         ("  in the model", or_absent(figures.model_share, "starts or ends are not recorded")),
         ("  in tools", or_absent(figures.tool_share, "times of calls or tools are not recorded")),

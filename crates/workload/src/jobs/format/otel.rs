@@ -10,6 +10,9 @@ use crate::jobs::builder::Starter;
 use crate::jobs::call::{Call, Known};
 use crate::jobs::values::{list, nanos, text};
 
+const CONVERSATION: &str = "/gen_ai.conversation.id";
+const TOOLS: &str = "gen_ai.tool.definitions";
+
 struct Span {
     parent: Option<String>,
     /// The session, if the span or its document names one.
@@ -27,6 +30,7 @@ enum Kind {
 pub fn rows(builder: &mut Builder) -> Rows {
     builder.tool_origin = Some(Known::Recorded);
     let mut spans: Vec<(String, Span)> = Vec::new();
+    let mut tools: HashMap<String, Value> = HashMap::new();
     Box::new(move |row, line, builder| {
         let Some(row) = row else { return add(std::mem::take(&mut spans), builder) };
         let scopes =
@@ -34,9 +38,17 @@ pub fn rows(builder: &mut Builder) -> Rows {
         let of_scopes = scopes.flat_map(|scope| list(scope, "/spans"));
         let itself = row.get("attributes").map(|_| row);
         for span in list(row, "/spans").iter().chain(of_scopes).chain(itself) {
-            if let Err(fault) =
-                read(span, text(row, "/session_id"), line, builder).map(|span| spans.extend(span))
-            {
+            let mut attributes = attributes(span);
+            // Some writers state the tools only with the first call of a conversation.
+            match (text(&attributes, CONVERSATION), attributes.get(TOOLS).cloned()) {
+                (Some(session), Some(found)) => drop(tools.insert(session, found)),
+                (Some(session), None) if tools.contains_key(&session) => {
+                    attributes[TOOLS] = tools[&session].clone();
+                }
+                _ => {}
+            }
+            let read = read(span, &attributes, text(row, "/session_id"), line, builder);
+            if let Err(fault) = read.map(|span| spans.extend(span)) {
                 builder.left_out(line, fault)?;
             }
         }
@@ -47,12 +59,12 @@ pub fn rows(builder: &mut Builder) -> Rows {
 /// Reads a span, unless it is of none of the three kinds.
 fn read(
     span: &Value,
+    attributes: &Value,
     session: Option<String>,
     line: u64,
     builder: &mut Builder,
 ) -> Result<Option<(String, Span)>, Fault> {
-    let attributes = attributes(span);
-    let name = text(&attributes, "/gen_ai.operation.name")
+    let name = text(attributes, "/gen_ai.operation.name")
         .or_else(|| text(span, "/name"))
         .unwrap_or_default();
     // Whole numbers are nanoseconds; other times are dates.
@@ -85,9 +97,8 @@ fn read(
         "invoke_agent" | "create_agent" => Kind::Agent,
         _ => return Ok(None),
     };
-    let session = text(&attributes, "/gen_ai.conversation.id")
-        .or(session)
-        .or_else(|| text(span, "/trace_id|/traceId"));
+    let session =
+        text(attributes, CONVERSATION).or(session).or_else(|| text(span, "/trace_id|/traceId"));
     let parent = text(span, "/parent_span_id|/parentSpanId");
     Ok(Some((text(span, "/span_id|/spanId").unwrap_or_default(), Span { parent, session, kind })))
 }
@@ -107,7 +118,7 @@ fn attributes(span: &Value) -> Value {
     if let Some(messages) = found.remove("gen_ai.prompt") {
         found.entry("gen_ai.input.messages").or_insert(messages);
     }
-    for name in ["gen_ai.input.messages", "gen_ai.tool.definitions"] {
+    for name in ["gen_ai.input.messages", TOOLS] {
         let parsed = found
             .get(name)
             .and_then(Value::as_str)
