@@ -45,7 +45,7 @@ fn a_trace_that_cannot_be_read_or_written_is_one_error() {
         (
             vec!["trace", &weka, "--format", "colour"],
             1,
-            "--format: there is no `colour`; set --format to one of: weka",
+            "--format: there is no `colour`; set --format to one of: agentic-mooncake, aiperf",
         ),
         (
             vec!["trace", &weka, &mooncake],

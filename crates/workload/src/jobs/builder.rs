@@ -31,7 +31,7 @@ const TOOL: Paths = "/tool_wait_ms";
 const PROMPT: Paths = "/input_length|/in|/ContextTokens|/Request tokens|/input_tokens_total\
     |/event/request/replay/input_length|/attributes/gen_ai.usage.input_tokens\
     |/attributes/gen_ai.usage.prompt_tokens|/metrics/prompt_tokens|/message/usage/input_tokens\
-    |/response/body/usage/prompt_tokens|/response/usage/prompt_tokens\
+    |/response/body/usage/prompt_tokens|/response/body/usage/input_tokens|/response/usage/prompt_tokens\
     |/response/usage/input_tokens|/usage/prompt_tokens|/prompt_tokens";
 /// Parts of the prompt that `input_tokens` of Anthropic does not count.
 const PROMPT_PLUS: [Paths; 2] = [
@@ -41,18 +41,22 @@ const PROMPT_PLUS: [Paths; 2] = [
 const OUTPUT: Paths = "/output_length|/out|/GeneratedTokens|/Response tokens|/output_tokens\
     |/event/request/output_tokens|/attributes/gen_ai.usage.output_tokens\
     |/attributes/gen_ai.usage.completion_tokens|/metrics/completion_tokens\
-    |/message/usage/output_tokens|/response/body/usage/completion_tokens\
+    |/message/usage/output_tokens|/response/body/usage/completion_tokens|/response/body/usage/output_tokens\
     |/response/usage/completion_tokens|/response/usage/output_tokens|/usage/completion_tokens\
     |/completion_tokens";
 const REASONING: Paths = "/reasoning_output_tokens|/attributes/gen_ai.usage.reasoning.output_tokens\
     |/metadata/usage_object/completion_tokens_details/reasoning_tokens\
     |/response/body/usage/completion_tokens_details/reasoning_tokens\
     |/response/usage/completion_tokens_details/reasoning_tokens\
+    |/response/body/usage/output_tokens_details/reasoning_tokens\
+    |/response/usage/output_tokens_details/reasoning_tokens\
     |/usage/completion_tokens_details/reasoning_tokens";
 const CACHED: Paths = "/prefix_tokens|/attributes/gen_ai.usage.cache_read.input_tokens|/metrics/cached_tokens\
     |/message/usage/cache_read_input_tokens\
     |/metadata/usage_object/prompt_tokens_details/cached_tokens\
     |/response/body/usage/prompt_tokens_details/cached_tokens\
+    |/response/body/usage/input_tokens_details/cached_tokens\
+    |/response/usage/input_tokens_details/cached_tokens\
     |/response/usage/prompt_tokens_details/cached_tokens|/response/usage/cache_read_input_tokens\
     |/usage/prompt_tokens_details/cached_tokens";
 const BLOCKS: Paths = "/event/request/replay/input_sequence_hashes|/hash_ids";
@@ -61,9 +65,9 @@ const MESSAGES: Paths = "/messages|/body/messages|/request/messages|/payload/mes
 const TOOLS: Paths = "/tools|/body/tools|/request/tools|/attributes/gen_ai.tool.definitions";
 const SYSTEM: Paths = "/system|/body/system|/body/instructions|/request/system";
 /// All of these, to find keys that are not used.
-const ALL: [Paths; 17] = [
+const ALL: [Paths; 18] = [
     ID, SESSION, STARTED_BY, AGENT, WAITS, START, END, DURATION, GAP, TOOL, PROMPT, OUTPUT,
-    REASONING, CACHED, BLOCKS, MESSAGES, TOOLS,
+    REASONING, CACHED, BLOCKS, MESSAGES, TOOLS, SYSTEM,
 ];
 
 /// The session that started another one.

@@ -583,6 +583,13 @@ const PECULIAR: &[(&str, &str, &[u32], usize)] = &[
         2,
     ),
     (
+        "OpenAI: a request of the Responses API, whose input tokens have the cached ones in them",
+        r#"{"custom_id":"a","body":{"model":"m","input":"x"},"response":{"body":{"usage":{"input_tokens":50,"output_tokens":5,
+            "input_tokens_details":{"cached_tokens":16}}}}}"#,
+        &[50],
+        1,
+    ),
+    (
         "OTLP: attributes as a list, and times in nanoseconds",
         r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"a","traceId":"t","name":"chat m",
             "startTimeUnixNano":"1767603600000000000","endTimeUnixNano":"1767603601000000000",

@@ -35,7 +35,8 @@ const FORMATS: &[Format] = &[
     ("burstgpt", "/Request tokens", |_| calls(S)),
     ("litellm", "/call_type|/startTime", |_| calls(S)),
     ("evalscope", "/body/messages|/timestamp", |_| calls(S)),
-    ("anthropic", "/request/messages", |_| calls(S)),
+    ("anthropic", "/request/messages|/response/usage/input_tokens", |_| calls(S)),
+    ("openai", "/request/messages", |_| calls(S)),
     ("tracelab", "/newly_append_tokens", dynamo::tracelab),
     ("trie", "/input_prompt_length", turns::trie),
     ("otel", "/spans", otel::rows),
@@ -49,6 +50,7 @@ const FORMATS: &[Format] = &[
     ("codex", "/type|/payload", logs::codex),
     ("claude-code", "/sessionId|/type", logs::claude),
     ("claude-code", "/type|/summary", logs::claude),
+    ("claude-code", "/type|/messageId|/snapshot", logs::claude),
     ("servegen", "/0/input_tokens", distributions),
     ("servegen", "/3|/5", distributions),
     ("vllm-generate", "/filetype|/prompt_input", distributions),
@@ -75,6 +77,7 @@ fn each(mut read: impl FnMut(&Value, u64, &mut Builder) -> Result<(), Fault> + '
 /// The names of all formats, joined with commas.
 pub fn names() -> String {
     let mut names: Vec<&str> = FORMATS.iter().map(|format| format.0).collect();
+    names.sort_unstable();
     names.dedup();
     names.join(", ")
 }
