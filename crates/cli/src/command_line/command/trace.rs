@@ -146,7 +146,7 @@ fn text(trace: &Trace, figures: &Figures) -> String {
             writeln!(text, "{value:<WIDTH$} {recorded:>9} {inferred:>9} {invented:>9} {absent:>9}");
     }
     if trace.left_out.total() > 0 {
-        let _ = writeln!(text, "\nrows left out: {}", trace.left_out);
+        let _ = writeln!(text, "rows left out: {}", trace.left_out);
     }
     trace.notes.iter().for_each(|note| text += &format!("note: {note}\n"));
     visible::lines(&text).into_owned()
