@@ -22,6 +22,7 @@ mod workload;
 pub mod blocks;
 pub mod conversation;
 pub mod drawn;
+pub mod jobs;
 mod random;
 pub mod replay;
 pub mod rows;

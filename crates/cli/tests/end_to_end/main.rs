@@ -47,5 +47,6 @@ mod sweep;
 mod texts;
 mod tiny_server;
 mod tls;
+mod trace;
 mod web;
 mod workloads;

@@ -5,6 +5,7 @@
 //! The module `file` reads the rows, `unstated` derives what the file does not state, `timeline` selects and
 //! scales the rows, `prompts` makes the requests.
 
+pub(crate) mod block_size;
 mod csv;
 mod file;
 mod json;

@@ -48,7 +48,7 @@ impl LeftOut {
         self.0.values().map(|(count, _)| count).sum()
     }
 
-    pub(super) fn add(&mut self, row: u64, reason: RowReason) {
+    pub(crate) fn add(&mut self, row: u64, reason: RowReason) {
         self.0.entry(reason).or_insert((0, row)).0 += 1;
     }
 }

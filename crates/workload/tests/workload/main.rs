@@ -6,6 +6,7 @@ mod conversation;
 mod drawn;
 mod fetch;
 mod golden;
+mod jobs;
 mod prompts;
 mod replay;
 mod rows;

@@ -36,6 +36,7 @@ mod show;
 mod simulated_target;
 mod sweep;
 mod tag;
+mod trace;
 mod web;
 
 use clap::Subcommand;
@@ -63,6 +64,9 @@ pub enum Command {
     /// Show what fits into the memory of a card (GPU): weights, KV cache, longest sequence, number
     /// of sequences.
     Memory(Box<memory::MemoryArgs>),
+    /// Show what a trace of agents or other recorded requests contains, and convert it; nothing is
+    /// sent.
+    Trace(trace::TraceArgs),
     /// Fit the constants of the embedded engine to measured results; the result is a profile.
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine, a calibrated simulator of a serving engine, over HTTP.
@@ -122,6 +126,7 @@ impl Command {
                 | Self::ServerGuard
                 | Self::List(_)
                 | Self::Memory(_)
+                | Self::Trace(_)
                 | Self::Completions(_)
                 | Self::Manual(_)
         )
@@ -140,6 +145,7 @@ impl Command {
             Self::Sweep(arguments) => sweep::sweep(*arguments),
             Self::Ab(arguments) => ab::ab(*arguments),
             Self::Memory(arguments) => memory::memory(&arguments),
+            Self::Trace(arguments) => trace::trace(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),

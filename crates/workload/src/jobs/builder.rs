@@ -1,0 +1,344 @@
+//! Collects the calls of a trace while its rows are read. `link` then finds what follows from all rows together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use super::call::{Call, Content, GapKind, Known, Trace};
+use super::error::{Fault, Problem};
+use super::tree::ROOT;
+use super::values::{Paths, find, list, text, time, tokens};
+use crate::trace::RowReason;
+
+// Where the values of a call are in a row, in all formats. No two formats use one name for different values, except the
+// start and the end; their readers set these.
+const ID: Paths = "/request_id|/custom_id|/chat_id|/trace_key|/span_id|/spanId|/event/request/request_id\
+    |/event/request/x_request_id";
+const SESSION: Paths = "/event/agent_context/trajectory_id|/event/agent_context/program_id\
+    |/event/agent_context/session_id|/attributes/gen_ai.conversation.id|/session_id|/Session ID\
+    |/trace_id|/headers/x-session-id";
+const STARTED_BY: Paths =
+    "/event/agent_context/parent_trajectory_id|/event/agent_context/parent_session_id";
+const AGENT: Paths = "/agent_name|/attributes/gen_ai.agent.name";
+const WAITS: Paths = "/wait_for";
+const START: Paths =
+    "/timing_events/0/timestamp|/timestamp|/created_time|/TIMESTAMP|/Timestamp|/startTime|/t";
+const END: Paths = "/endTime";
+const DURATION: Paths = "/api_time|/Elapsed time";
+const GAP: Paths = "/delay|/delay_ms|/think_time";
+const TOOL: Paths = "/tool_wait_ms";
+const PROMPT: Paths = "/input_length|/in|/ContextTokens|/Request tokens|/input_tokens_total\
+    |/event/request/replay/input_length|/attributes/gen_ai.usage.input_tokens\
+    |/attributes/gen_ai.usage.prompt_tokens|/metrics/prompt_tokens|/message/usage/input_tokens\
+    |/response/body/usage/prompt_tokens|/response/body/usage/input_tokens|/response/usage/prompt_tokens\
+    |/response/usage/input_tokens|/usage/prompt_tokens|/prompt_tokens";
+/// Parts of the prompt that `input_tokens` of Anthropic does not count.
+const PROMPT_PLUS: [Paths; 2] = [
+    "/message/usage/cache_creation_input_tokens|/response/usage/cache_creation_input_tokens",
+    "/message/usage/cache_read_input_tokens|/response/usage/cache_read_input_tokens",
+];
+const OUTPUT: Paths = "/output_length|/out|/GeneratedTokens|/Response tokens|/output_tokens\
+    |/event/request/output_tokens|/attributes/gen_ai.usage.output_tokens\
+    |/attributes/gen_ai.usage.completion_tokens|/metrics/completion_tokens\
+    |/message/usage/output_tokens|/response/body/usage/completion_tokens|/response/body/usage/output_tokens\
+    |/response/usage/completion_tokens|/response/usage/output_tokens|/usage/completion_tokens\
+    |/completion_tokens";
+const REASONING: Paths = "/reasoning_output_tokens|/attributes/gen_ai.usage.reasoning.output_tokens\
+    |/metadata/usage_object/completion_tokens_details/reasoning_tokens\
+    |/response/body/usage/completion_tokens_details/reasoning_tokens\
+    |/response/usage/completion_tokens_details/reasoning_tokens\
+    |/response/body/usage/output_tokens_details/reasoning_tokens\
+    |/response/usage/output_tokens_details/reasoning_tokens\
+    |/usage/completion_tokens_details/reasoning_tokens";
+const CACHED: Paths = "/prefix_tokens|/attributes/gen_ai.usage.cache_read.input_tokens|/metrics/cached_tokens\
+    |/message/usage/cache_read_input_tokens\
+    |/metadata/usage_object/prompt_tokens_details/cached_tokens\
+    |/response/body/usage/prompt_tokens_details/cached_tokens\
+    |/response/body/usage/input_tokens_details/cached_tokens\
+    |/response/usage/input_tokens_details/cached_tokens\
+    |/response/usage/prompt_tokens_details/cached_tokens|/response/usage/cache_read_input_tokens\
+    |/usage/prompt_tokens_details/cached_tokens";
+const BLOCKS: Paths = "/event/request/replay/input_sequence_hashes|/hash_ids";
+const MESSAGES: Paths = "/messages|/body/messages|/request/messages|/payload/messages|/body/input|/query\
+    |/attributes/gen_ai.input.messages|/text_input";
+const TOOLS: Paths = "/tools|/body/tools|/request/tools|/attributes/gen_ai.tool.definitions";
+const SYSTEM: Paths = "/system|/body/system|/body/instructions|/request/system";
+/// All of these, to find keys that are not used.
+const ALL: [Paths; 18] = [
+    ID, SESSION, STARTED_BY, AGENT, WAITS, START, END, DURATION, GAP, TOOL, PROMPT, OUTPUT,
+    REASONING, CACHED, BLOCKS, MESSAGES, TOOLS, SYSTEM,
+];
+
+/// The session that started another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Starter {
+    /// The session that did.
+    pub session: u32,
+    /// Whether it goes on without waiting for the end of the other one.
+    pub in_background: bool,
+}
+
+/// The calls so far.
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// What is known of the trace.
+    pub trace: Trace,
+    /// The ids of each call's parents, as far as a row lists them.
+    pub waits: Vec<(u32, String)>,
+    /// When tools ran: session, from, to in nanoseconds.
+    pub tools: Vec<(u32, i64, i64)>,
+    /// Where tool times come from, if the format records when tools run. Then a gap without a tool has no tool time.
+    pub tool_origin: Option<fn(i64) -> Known<i64>>,
+    /// Sub-agents: their sessions, and the sessions that started them.
+    pub started: BTreeMap<u32, Starter>,
+    /// The ids of blocks of the current session, if they mean nothing in others: by id, the one that replaces it.
+    pub local_ids: Option<HashMap<u64, u64>>,
+    /// The line of what is added after the last row.
+    pub late_line: u64,
+    /// By how much the times of the format are rounded, in nanoseconds.
+    pub rounding_ns: i64,
+    next_id: u64,
+    names: HashMap<String, u32>,
+    ids: HashMap<String, u32>,
+    /// The last call with each prompt that consists of messages.
+    by_prompt: HashMap<u32, u32>,
+}
+
+impl Builder {
+    /// The number of a name.
+    pub fn name(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.names.get(name) {
+            return known;
+        }
+        self.trace.names.push(name.to_owned());
+        *self.names.entry(name.to_owned()).or_insert(self.trace.names.len() as u32 - 1)
+    }
+
+    /// The call with an id.
+    pub fn call(&self, id: &str) -> Option<u32> {
+        self.ids.get(id).copied()
+    }
+
+    /// Adds a sentence about the trace, unless it is there already.
+    pub fn note(&mut self, note: &str) {
+        if !self.trace.notes.iter().any(|known| known == note) {
+            self.trace.notes.push(note.to_owned());
+        }
+    }
+
+    /// Counts a part of a row that cannot be used. A contradiction is still an error.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn left_out(&mut self, line: u64, fault: Fault) -> Result<(), Fault> {
+        match fault {
+            Fault::Row(reason) => self.trace.left_out.add(line, reason),
+            Fault::Trace(_) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    /// Reads a call from a row that is one, and adds it.
+    ///
+    /// # Errors
+    /// If the row cannot be used, or contradicts an earlier one.
+    pub fn add(&mut self, row: &Value, line: u64, unit_ns: i64) -> Result<u32, Fault> {
+        let call = self.read(row, line, unit_ns)?;
+        if call.prompt.get().is_none() && call.content.get().is_none() {
+            return Err(RowReason::Missing("prompt length").into());
+        }
+        if self.trace.calls.is_empty() {
+            let is_used = |key: &str| {
+                ALL.iter()
+                    .flat_map(|paths| paths.split('|'))
+                    .any(|path| path[1..].split('/').next() == Some(key))
+            };
+            let keys = row.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+            let unused: Vec<&str> = keys.filter(|key| !is_used(key)).collect();
+            if !unused.is_empty() {
+                self.note(&format!(
+                    "keys of the first row that are not used: {}",
+                    unused.join(", ")
+                ));
+            }
+        }
+        let added = self.push(call, text(row, SESSION).as_deref())?;
+        let parents = find(row, WAITS).and_then(|(list, _)| list.as_array()).into_iter().flatten();
+        self.waits.extend(parents.filter_map(|id| Some((added, id.as_str()?.to_owned()))));
+        if let Some(session) = text(row, STARTED_BY) {
+            let starter = Starter { session: self.name(&session), in_background: false };
+            self.started.entry(self.trace.calls[added as usize].session).or_insert(starter);
+        }
+        Ok(added)
+    }
+
+    /// Reads a call from a row. Times that are numbers have the unit `unit_ns`.
+    ///
+    /// # Errors
+    /// If the row cannot be used, or contradicts an earlier one.
+    pub fn read(&mut self, row: &Value, line: u64, unit_ns: i64) -> Result<Call, Fault> {
+        let mut prompt = tokens(row, PROMPT)?;
+        for paths in PROMPT_PLUS {
+            prompt = prompt.map(|prompt| {
+                prompt.saturating_add(tokens(row, paths).ok().flatten().unwrap_or(0))
+            });
+        }
+        let [start, end, duration, gap, tool] =
+            [START, END, DURATION, GAP, TOOL].map(|paths| time(row, paths, unit_ns));
+        let (start, tool) = (start?, tool?.map(|tool| tool.max(0)));
+        let (end, duration) = (end?, duration?);
+        let gap = gap?.map(|gap| gap.saturating_add(tool.unwrap_or(0)).max(0));
+        let (blocks, messages) = (self.blocks(row)?, self.whole_prompt(row));
+        Ok(Call {
+            id: text(row, ID).unwrap_or_default(),
+            agent: text(row, AGENT).map(|agent| self.name(&agent)),
+            start_ns: Known::recorded(start),
+            end_ns: Known::recorded(end.or_else(|| start?.checked_add(duration?))),
+            gap_ns: Known::recorded(gap.or(tool)),
+            tool_ns: Known::recorded(tool),
+            gap_kind: find(row, MESSAGES)
+                .map_or(GapKind::Unknown, |(messages, _)| kind_of(list(messages, "").last())),
+            prompt: Known::recorded(prompt),
+            content: Known::recorded(
+                blocks.map(Content::Blocks).or(messages.map(Content::Messages)),
+            ),
+            output: Known::recorded(tokens(row, OUTPUT)?),
+            reasoning: Known::recorded(tokens(row, REASONING)?),
+            cached: Known::recorded(tokens(row, CACHED)?),
+            line,
+            ..Call::default()
+        })
+    }
+
+    /// Adds a call. Without a session, the call continues the one whose messages its prompt begins with; if there is
+    /// none, it is a session of its own.
+    ///
+    /// # Errors
+    /// If a prompt or an answer has no tokens, or the id is that of another call.
+    pub fn push(&mut self, mut call: Call, session: Option<&str>) -> Result<u32, Fault> {
+        if call.prompt.get() == Some(0) {
+            return Err(RowReason::NoInput.into());
+        }
+        if call.output.get() == Some(0) {
+            return Err(RowReason::NoOutput.into());
+        }
+        let new = self.trace.calls.len() as u32;
+        if call.id.is_empty() {
+            call.id = format!("row {}", new + 1);
+        }
+        if self.ids.insert(call.id.clone(), new).is_some() {
+            return Err(Problem::TwoCalls(call.id).into());
+        }
+        let before = self.begun_by(&call).filter(|_| session.is_none());
+        call.session = match before {
+            Some(before) => self.trace.calls[before as usize].session,
+            None => self.name(session.unwrap_or(&call.id)),
+        };
+        if let Some(before) = before {
+            (call.parents, call.order) = (vec![before], Known::Inferred(()));
+        }
+        if let Some(Content::Messages(node)) = call.content.get() {
+            self.by_prompt.insert(node, new);
+        }
+        call.file = self.trace.files.len().saturating_sub(1) as u32;
+        self.trace.calls.push(call);
+        Ok(new)
+    }
+
+    /// Adds a call whose row says which call is before it in its session.
+    ///
+    /// # Errors
+    /// As [`Builder::push`].
+    pub fn push_after(
+        &mut self,
+        mut call: Call,
+        session: &str,
+        before: Option<u32>,
+    ) -> Result<u32, Fault> {
+        (call.parents, call.order) = (before.into_iter().collect(), Known::Recorded(()));
+        self.push(call, Some(session))
+    }
+
+    /// The call whose whole prompt is the longest beginning of this call's messages.
+    fn begun_by(&self, call: &Call) -> Option<u32> {
+        let Some(Content::Messages(node)) = call.content.get() else { return None };
+        let above = |node: &u32| (*node != ROOT).then(|| self.trace.messages.parent(*node));
+        std::iter::successors(Some(node), above)
+            .skip(1)
+            .find_map(|node| self.by_prompt.get(&node).copied())
+    }
+
+    /// Adds the ids of a row's blocks, and returns the node of the last one.
+    fn blocks(&mut self, row: &Value) -> Result<Option<u32>, Fault> {
+        let Some((ids, _)) = find(row, BLOCKS).filter(|(ids, _)| !ids.is_object()) else {
+            return Ok(None);
+        };
+        let mut node = ROOT;
+        for id in ids.as_array().ok_or(RowReason::Hashes)? {
+            let mut id = id.as_u64().ok_or(RowReason::Hashes)?;
+            if let Some(ids) = &mut self.local_ids {
+                self.next_id += u64::from(!ids.contains_key(&id));
+                id = *ids.entry(id).or_insert(self.next_id);
+            }
+            node = self.trace.blocks.child(node, id).ok_or(Problem::TwoMeanings(id))?;
+        }
+        Ok((node != ROOT).then_some(node))
+    }
+
+    /// Adds tools, system prompt and messages of a row, and returns the node of the last message.
+    fn whole_prompt(&mut self, row: &Value) -> Option<u32> {
+        let (messages, _) = find(row, MESSAGES)?;
+        let mut node = self.head(row);
+        match messages {
+            Value::Array(messages) => {
+                messages.iter().for_each(|message| node = self.message(node, message))
+            }
+            text => node = self.message(node, &json!({"role": "user", "content": text})),
+        }
+        Some(node)
+    }
+
+    /// Adds the tools and the system prompt of a row, and returns the node of the last one.
+    pub fn head(&mut self, row: &Value) -> u32 {
+        [(TOOLS, "tools"), (SYSTEM, "system")].iter().fold(ROOT, |node, (paths, name)| {
+            match find(row, paths) {
+                Some((value, _)) => self.message(node, &json!({ *name: value })),
+                None => node,
+            }
+        })
+    }
+
+    /// Adds a message behind others, and returns its node.
+    pub fn message(&mut self, before: u32, message: &Value) -> u32 {
+        let text = message.to_string();
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let node = self.trace.messages.child(before, hasher.finish());
+        let node = node.expect("invariant: messages are not chained");
+        if self.trace.texts.is_empty() {
+            self.trace.texts.push("".into());
+        }
+        if node as usize == self.trace.texts.len() {
+            self.trace.texts.push(text.into());
+        }
+        node
+    }
+}
+
+/// What happened before a call, from the last message of its prompt: a tool ran, or a person wrote.
+pub fn kind_of(message: Option<&Value>) -> GapKind {
+    let Some(message) = message else { return GapKind::Unknown };
+    let types = |path| {
+        list(message, path).iter().filter_map(|part| part["type"].as_str()).collect::<Vec<_>>()
+    };
+    let parts = [types("/content"), types("/parts")].concat();
+    match text(message, "/role|/type|/source").as_deref() {
+        Some("tool" | "function_call_output" | "custom_tool_call_output") => GapKind::Tool,
+        Some("user" | "message") if parts.iter().any(|part| part.starts_with("tool")) => {
+            GapKind::Tool
+        }
+        Some("user" | "message") => GapKind::Human,
+        _ => GapKind::Unknown,
+    }
+}

@@ -1,0 +1,59 @@
+//! Request traces of Dynamo, and rounds of TraceLab: calls whose tools have times.
+
+use serde_json::Value;
+
+use super::{Builder, MS, Rows, S, each};
+use crate::jobs::call::{GapKind, Known};
+use crate::jobs::values::{list, text, time};
+
+/// Dynamo: a row is the end of a call or of a tool. Calls have no start.
+pub fn dynamo(builder: &mut Builder) -> Rows {
+    builder.trace.blocks.is_chained = true;
+    builder.tool_origin = Some(Known::Recorded);
+    each(|row, line, builder| {
+        if row.pointer("/event/request").is_none() {
+            let session =
+                text(row, "/event/agent_context/trajectory_id|/event/agent_context/session_id");
+            let from = time(row, "/event/tool/started_at_unix_ms", MS)?;
+            let to = time(row, "/event/tool/ended_at_unix_ms|/event/event_time_unix_ms", MS)?;
+            if let (Some(session), Some((from, to))) = (session, from.zip(to)) {
+                let session = builder.name(&session);
+                builder.tools.push((session, from, to));
+            }
+            return Ok(());
+        }
+        let block = row.pointer("/event/request/replay/trace_block_size").and_then(Value::as_u64);
+        let block = block.and_then(|block| u32::try_from(block).ok()).filter(|block| *block > 0);
+        builder.trace.block_tokens = builder.trace.block_tokens.or(Known::recorded(block));
+        let at = builder.add(row, line, MS)?;
+        let call = &mut builder.trace.calls[at as usize];
+        call.start_ns = Known::Absent;
+        call.end_ns = Known::recorded(time(row, "/event/event_time_unix_ms", MS)?);
+        Ok(())
+    })
+}
+
+/// TraceLab: a row is a call with the tools that it called. What the provider cached is not what prompts share.
+pub fn tracelab(builder: &mut Builder) -> Rows {
+    builder.tool_origin = Some(Known::Recorded);
+    each(|row, line, builder| {
+        let at = builder.add(row, line, S)?;
+        let last = list(row, "/timing_events").last().map(|event| time(event, "/timestamp", S));
+        let call = &mut builder.trace.calls[at as usize];
+        call.end_ns = Known::recorded(last.transpose()?.flatten());
+        call.gap_kind = match text(row, "/first_input_event_type").as_deref() {
+            Some("tool_result") => GapKind::Tool,
+            Some("user_message") => GapKind::Human,
+            _ => GapKind::Unknown,
+        };
+        let session = call.session;
+        for tool in list(row, "/tools") {
+            let from = time(tool, "/emitted_at", S)?;
+            let length = time(tool, "/tool_internal_latency_ms", MS)?;
+            let to = from.zip(length).map(|(from, length)| from.saturating_add(length));
+            let to = to.or(time(tool, "/result_at", S)?);
+            builder.tools.extend(from.zip(to).map(|(from, to)| (session, from, to)));
+        }
+        Ok(())
+    })
+}

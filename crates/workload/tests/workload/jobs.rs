@@ -1,0 +1,613 @@
+//! Traces of jobs: one invented job in every format. `TRUTH.json` has the right reading of it; the tables here say what
+//! each format can hold. A held value equals the truth, and every other value is absent.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use inferometer_workload::jobs::{self, Call, Figures, JobsError, Target, Trace, ideal};
+use serde_json::Value;
+
+const ALL: &str = "A1 A2 S1.1 S2.1 B1 S1.2 A3 A4";
+const JOB_A: &str = "A1 A2 S1.1 S1.2 S2.1 A3 A4";
+
+/// Files, format, their calls in order, and what the format holds. `:own` means only within a session, or of a gap after
+/// parents in the session; `:roots` means only of calls without parents, `:some` that values may be absent, `~` within 50 ms of the truth, `ideal:N` the cached tokens with blocks of N.
+const TABLE: &[(&str, &str, &str, &str)] = &[
+    ("mooncake_block128.jsonl", "mooncake", ALL, "start prompt output"),
+    (
+        "mooncake_sessions_cumulative_block128.jsonl",
+        "mooncake",
+        ALL,
+        "parents:own start:roots prompt output gap",
+    ),
+    (
+        "mooncake_sessions_delta.jsonl",
+        "mooncake",
+        "A1 A2 S1.1 S2.1 B1 S1.2 A3",
+        "parents:own start:roots prompt output gap ideal:1:own ideal:16:own ideal:512:own",
+    ),
+    (
+        "agentic_mooncake_block64.jsonl",
+        "agentic-mooncake",
+        ALL,
+        "parents start:roots prompt output gap tool ideal:64 ideal:128 ideal:512",
+    ),
+    (
+        "bailian_block16.jsonl",
+        "bailian",
+        ALL,
+        "parents:own start prompt output ideal:16:own ideal:64:own ideal:512:own",
+    ),
+    (
+        "weka_job_a.json",
+        "weka",
+        JOB_A,
+        "parents start end prompt output gap ideal:64 ideal:128 ideal:512",
+    ),
+    ("azure_2024.csv", "azure", ALL, "start prompt output"),
+    ("azure_lmm_2025.csv", "azure", ALL, "start prompt output"),
+    ("burstgpt.csv", "burstgpt", ALL, "parents:own start end prompt output gap:own"),
+    (
+        "litellm_standard_logging.jsonl",
+        "litellm",
+        ALL,
+        "parents:own start end prompt output gap:own",
+    ),
+    ("evalscope_workload_trace.jsonl", "evalscope", "A1 A2", "parents start output"),
+    (
+        "anthropic_requests.jsonl",
+        "anthropic",
+        "A1 A2",
+        "parents start prompt output ideal:1 ideal:16 ideal:512",
+    ),
+    ("openai_requests.jsonl", "openai", "A1 A2", "parents"),
+    (
+        "dynamo_request_trace.jsonl",
+        "dynamo",
+        "A1 A2 S1.1 S2.1 B1 S1.2 A3 A4",
+        "parents end prompt output tool ideal:64 ideal:128 ideal:512",
+    ),
+    ("tracelab.jsonl", "tracelab", ALL, "parents:own start end prompt output gap:own tool:own"),
+    (
+        "trie.jsonl",
+        "trie",
+        "A1 A2 A3",
+        "parents:own prompt output gap:own ideal:1 ideal:16 ideal:64 ideal:512",
+    ),
+    (
+        "otel_job_a.json otel_job_b_legacy_names.json",
+        "otel",
+        "A1 A2 S1.1 S2.1 S1.2 A3 A4 B1",
+        "parents start end prompt output gap tool ideal:1:some ideal:16:some ideal:512:some",
+    ),
+    ("aiperf_multi_turn.jsonl", "aiperf", "A1 A2", "parents output gap"),
+    ("aiperf_dag.jsonl", "aiperf", "A1 A2 A3 S1.1 S1.2 S2.1", "parents output gap:some"),
+    ("sglang_agentic_trace.json", "sglang", "A1 A2", "parents prompt"),
+    ("mlperf_agentic.jsonl", "mlperf", "A1 A2", "parents gap"),
+    ("vllm_multi_turn_conversations.json", "vllm", "A1 A2", "parents"),
+    (
+        "claude_code_session.jsonl",
+        "claude-code",
+        "A1 A2",
+        "parents start~ end prompt output gap~ tool~",
+    ),
+    ("codex_rollout.jsonl", "codex", "A1 A2", "parents start~ end prompt output gap~ tool~"),
+    ("atif_v1.7.json", "atif", "A1 A2 S1.1", "parents start:some end prompt output gap:some"),
+    ("swe_agent.traj", "swe-agent", "A1", "prompt output"),
+];
+
+/// Files whose calls are not those of the truth, or that have none.
+const OTHERS: [&str; 5] = [
+    "TRUTH.json",
+    "ragpulse.jsonl",
+    "servegen_chunk-0-dataset.json",
+    "servegen_chunk-0-trace.csv",
+    "vllm_multi_turn_generate.json",
+];
+
+struct Truth(Value);
+
+impl Truth {
+    fn read() -> Self {
+        let text = std::fs::read(folder().join("TRUTH.json")).expect("the truth");
+        Self(serde_json::from_slice(&text).expect("JSON"))
+    }
+
+    fn of(&self, call: &str, key: &str) -> &Value {
+        &self.0["calls"][call][key]
+    }
+
+    fn ns(&self, call: &str, key: &str, unit_ns: f64) -> Option<i64> {
+        Some((self.of(call, key).as_f64()? * unit_ns).round() as i64)
+    }
+
+    fn tokens(&self, call: &str, key: &str) -> Option<i64> {
+        self.of(call, key).as_i64()
+    }
+
+    /// The parents of a call among `calls`; with `own`, only those in its session.
+    fn parents<'a>(&'a self, call: &str, calls: &[&str], own: bool) -> BTreeSet<&'a str> {
+        let session = self.of(call, "session");
+        let parents =
+            self.of(call, "parents").as_array().into_iter().flatten().filter_map(Value::as_str);
+        let is_held = |id: &&str| calls.contains(id) && (!own || self.of(id, "session") == session);
+        parents.filter(is_held).collect()
+    }
+
+    /// The gap of a call after these parents.
+    fn gap(&self, call: &str, parents: &BTreeSet<&str>) -> Option<i64> {
+        let end = parents.iter().filter_map(|id| self.ns(id, "end_s", 1e9)).max()?;
+        Some(self.ns(call, "start_s", 1e9)? - end)
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs")
+}
+
+fn read(files: &str, format: Option<&str>) -> Result<Trace, JobsError> {
+    let files: Vec<PathBuf> = files.split(' ').map(|file| folder().join(file)).collect();
+    jobs::read(&files, format)
+}
+
+/// Compares the values of one kind. `rule` is the word of the table after its name.
+fn compare(
+    what: &str,
+    rule: Option<&str>,
+    calls: &[(&str, &Call)],
+    found: impl Fn(&Call) -> Option<i64>,
+    wanted: impl Fn(&str) -> Option<i64>,
+) {
+    for (id, call) in calls {
+        let wanted = match rule {
+            None => None,
+            Some(":roots") if !call.parents.is_empty() => None,
+            Some(_) => wanted(id),
+        };
+        let found = found(call);
+        if rule == Some(":some") && found.is_none() {
+            continue;
+        }
+        let off = found.zip(wanted).map(|(found, wanted)| found.abs_diff(wanted));
+        let most = if rule == Some("~") { 50_000_000 } else { 0 };
+        let is_right = off.map_or(found == wanted, |off| off <= most);
+        assert!(is_right, "{what} of {id}: {found:?}, but the truth is {wanted:?}");
+    }
+}
+
+#[test]
+fn every_format_holds_the_values_of_the_table_and_no_others() {
+    let truth = Truth::read();
+    let mut seen = BTreeSet::from(OTHERS);
+    for (files, format, ids, holds) in TABLE {
+        seen.extend(files.split(' '));
+        let trace = read(files, None).unwrap_or_else(|error| panic!("{error}"));
+        let (ids, holds): (Vec<&str>, Vec<&str>) =
+            (ids.split_whitespace().collect(), holds.split(' ').collect());
+        let what = |kind: &str| format!("{files}, {kind}");
+        let rule = |kind: &str| {
+            let rests = holds.iter().filter_map(|word| word.strip_prefix(kind));
+            rests.into_iter().find(|rest| !rest.starts_with(char::is_alphabetic))
+        };
+        assert_eq!(trace.format, *format, "{files}");
+        assert_eq!(trace.calls.len(), ids.len(), "{files}: {:#?}", trace.calls);
+        assert_eq!(rule("parents").is_some(), trace.calls.iter().any(|c| !c.parents.is_empty()));
+        let calls: Vec<(&str, &Call)> = ids.iter().copied().zip(&trace.calls).collect();
+        let own = rule("parents") == Some(":own");
+        let parents = |id: &str| match rule("parents") {
+            Some(_) => truth.parents(id, &ids, own),
+            None => BTreeSet::new(),
+        };
+        for (id, call) in &calls {
+            let found: BTreeSet<&str> = call.parents.iter().map(|at| ids[*at as usize]).collect();
+            assert_eq!(found, parents(id), "{files}, parents of {id}");
+            for (other, its) in &calls {
+                let together = call.session == its.session;
+                let wanted = truth.of(id, "session") == truth.of(other, "session");
+                assert_eq!(
+                    together,
+                    wanted && (rule("parents").is_some() || id == other),
+                    "{files}: {id}, {other}"
+                );
+            }
+        }
+        let times = |call: &Call| call.start_ns.get().or(call.end_ns.get());
+        let first = calls.iter().find_map(|(id, call)| {
+            let key = if call.start_ns.get().is_some() { "start_s" } else { "end_s" };
+            Some(times(call)? - truth.ns(id, key, 1e9)?)
+        });
+        let first = first.unwrap_or(0);
+        let [start, end, prompt, output, gap, tool] =
+            ["start", "end", "prompt", "output", "gap", "tool"].map(rule);
+        compare(
+            &what("start"),
+            start,
+            &calls,
+            |c| Some(c.start_ns.get()? - first),
+            |id| truth.ns(id, "start_s", 1e9),
+        );
+        compare(
+            &what("end"),
+            end,
+            &calls,
+            |c| Some(c.end_ns.get()? - first),
+            |id| truth.ns(id, "end_s", 1e9),
+        );
+        compare(
+            &what("prompt"),
+            prompt,
+            &calls,
+            |c| c.prompt.get().map(i64::from),
+            |id| truth.tokens(id, "prompt"),
+        );
+        compare(
+            &what("output"),
+            output,
+            &calls,
+            |c| c.output.get().map(i64::from),
+            |id| truth.tokens(id, "output"),
+        );
+        let held_gap = |id: &str| match gap {
+            Some(":own") => truth.gap(id, &parents(id)),
+            _ => truth.ns(id, "gap_ms", 1e6).filter(|_| !parents(id).is_empty()),
+        };
+        compare(&what("gap"), gap, &calls, |c| c.gap_ns.get(), held_gap);
+        // A tool that waits for sub-agents which the format does not link to it takes their time.
+        let whole = |id: &str| parents(id) == truth.parents(id, &ids, false);
+        let held: Vec<(&str, &Call)> = calls.iter().copied().filter(|(id, _)| whole(id)).collect();
+        let held = if tool == Some(":own") { &held } else { &calls };
+        compare(&what("tool"), tool, held, |c| c.tool_ns.get(), |id| truth.ns(id, "tool_ms", 1e6));
+        for word in holds.iter().filter_map(|word| word.strip_prefix("ideal:")) {
+            let (block, rule) = word.split_once(':').unwrap_or((word, ""));
+            let cached = ideal::cached(&trace, block.parse().unwrap(), true);
+            for ((id, call), cached) in calls.iter().zip(cached) {
+                let wanted = &truth.0["ideal"][format!("block_{block}")]["per_call"][id];
+                let is_held =
+                    trace.previous(call).is_some() && (rule != "some" || cached.is_some());
+                if rule.is_empty() || is_held {
+                    assert_eq!(
+                        cached.map(i64::from),
+                        wanted.as_i64(),
+                        "{files}, ideal:{block} of {id}"
+                    );
+                }
+            }
+        }
+    }
+    let folder = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let forgotten: Vec<String> = folder.filter(|file| !seen.contains(file.as_str())).collect();
+    assert_eq!(forgotten, Vec::<String>::new());
+}
+
+#[test]
+fn cached_and_reasoning_tokens_are_those_that_the_provider_reported() {
+    for (file, cached, reasoning) in [
+        ("tracelab.jsonl", &[Some(0), Some(830)], &[None, None]),
+        ("atif_v1.7.json", &[Some(0), Some(816)], &[None, None]),
+        ("claude_code_session.jsonl", &[Some(0), Some(790)], &[None, None]),
+        ("anthropic_requests.jsonl", &[Some(0), Some(790)], &[None, None]),
+        ("codex_rollout.jsonl", &[Some(0), Some(768)], &[Some(12), Some(20)]),
+        ("otel_job_a.json", &[Some(0), Some(0)], &[Some(0), Some(20)]),
+        ("mooncake_block128.jsonl", &[None, None], &[None, None]),
+    ] {
+        let trace = read(file, None).unwrap();
+        for (at, call) in trace.calls.iter().take(2).enumerate() {
+            assert_eq!(
+                (call.cached.get(), call.reasoning.get()),
+                (cached[at], reasoning[at]),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_figures_of_the_job_are_those_of_the_truth() {
+    let truth = Truth::read();
+    let figures = Figures::of(&read("otel_job_a.json", None).unwrap(), None);
+    let job = &truth.0["job_a"];
+    let duration = job["duration_s"].as_f64().unwrap();
+    let close =
+        |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found}, not {wanted}");
+    close(figures.job_duration_max_s.unwrap(), duration);
+    close(figures.model_share.unwrap(), job["model_s_union"].as_f64().unwrap() / duration);
+    close(figures.tool_share.unwrap(), job["tool_s_union"].as_f64().unwrap() / duration);
+    assert_eq!((figures.jobs, figures.sessions, figures.depth, figures.fan_out), (1, 3, 6, 2));
+    assert_eq!(figures.peak_context_tokens, Some(1285));
+    for block in [64, 128, 512] {
+        let trace = read("agentic_mooncake_block64.jsonl", None).unwrap();
+        let ideal = Figures::of(&trace, Some(block)).ideal.unwrap();
+        let wanted = &truth.0["ideal"][format!("block_{block}")];
+        assert_eq!(Some(ideal.cached_tokens), wanted["cached"].as_u64());
+        assert_eq!(Some(ideal.prompt.tokens), wanted["prompt"].as_u64());
+    }
+}
+
+#[test]
+fn rag_rows_have_lengths_and_their_parts_are_named_as_unused() {
+    let trace = read("ragpulse.jsonl", None).unwrap();
+    let call = &trace.calls[0];
+    let found = (call.start_ns.get(), call.prompt.get(), call.output.get(), call.content.get());
+    assert_eq!(found, (Some(27_000_000_000), Some(3861), Some(127), None));
+    assert_eq!(trace.format, "ragpulse");
+}
+
+#[test]
+fn files_of_distributions_are_refused_because_they_have_no_calls() {
+    let folder = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: Vec<String> =
+        folder.filter(|file| file.starts_with("servegen") || file.contains("generate")).collect();
+    for file in &files {
+        let found = read(file, None).unwrap_err().to_string();
+        assert!(found.contains("has distributions and no calls"), "{found}");
+    }
+    assert_eq!(files.len(), 3);
+}
+
+fn of_text(text: &str) -> Result<Trace, JobsError> {
+    jobs::read_bytes(text.as_bytes(), Path::new("trace"), None)
+}
+
+/// Traces that are refused, and the error.
+const BAD: &[(&str, &str)] = &[
+    ("", "trace: it has no call that can be read"),
+    ("{\"colour\":1}", "its format is not recognised, because its first row has only the keys `colour`"),
+    (
+        "{\"input_length\":9,\"output_length\":1,\"timestamp\":0}\n{\"input_length\":9,\"outp",
+        "line 2: the file ends in the middle of a value; remove this line, or get the whole file",
+    ),
+    ("{\"spans\":[\n{\"name\":", "line 2: the file ends in the middle of a value"),
+    ("{\"spans\":[\n oops]}\n", "line 2: is not JSON (expected value"),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"b\"]}
+         {\"request_id\":\"b\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"a\"]}",
+        "line 1: `a` waits for itself, through its parents; remove one of them",
+    ),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}
+         {\"request_id\":\"b\",\"input_length\":9,\"output_length\":1,\"wait_for\":[\"c\"]}",
+        "line 2: `b` waits for `c`, but no usable row has this id",
+    ),
+    (
+        "{\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}
+         {\"request_id\":\"a\",\"input_length\":9,\"output_length\":1,\"wait_for\":[]}",
+        "line 2: a second call has the id `a`",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":700,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":1500,\"output_length\":1,\"hash_ids\":[1,2,3]}",
+        "line 1: the last block of `row 1` has 188 tokens, and 512 in another row",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":1000,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":1000,\"output_length\":1,\"hash_ids\":[3,2]}",
+        "line 2: the block id 2 follows other ids than in an earlier row",
+    ),
+    (
+        "{\"timestamp\":0,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[1,2]}
+         {\"timestamp\":1,\"input_length\":9000,\"output_length\":1,\"hash_ids\":[1]}",
+        "block ids do not fit",
+    ),
+    (
+        "{\"session_id\":\"s\",\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[1]}
+         {\"session_id\":\"s\",\"delay\":1,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[2,3]}",
+        "line 2: cannot tell whether rows of session `s` are whole prompts or only what is new",
+    ),
+    (
+        "{\"id\":\"w\",\"block_size\":64,\"requests\":[{\"t\":9.5,\"type\":\"subagent\",\"agent_id\":\"x\",\
+         \"requests\":[{\"t\":0.5,\"in\":70,\"out\":1,\"hash_ids\":[1]}]}]}",
+        "line 1: a call of sub-agent `x` starts before it",
+    ),
+    (
+        "{\"session_id\":\"s\",\"turns\":[{\"text\":\"a\",\"spawns\":[{\"children\":[\"t\"]}]}]}",
+        "line 1: `row 1` waits for `t`, but no usable row has this id",
+    ),
+];
+
+#[test]
+fn a_trace_that_contradicts_itself_is_one_error_with_its_line_and_what_to_do() {
+    for (text, expected) in BAD {
+        let found = of_text(text)
+            .map(|trace| format!("{:#?}", trace.calls))
+            .expect_err(expected)
+            .to_string();
+        assert!(found.contains(expected), "{found}\ninstead of: {expected}");
+    }
+}
+
+#[test]
+fn every_cut_of_every_file_is_read_or_refused_without_a_panic() {
+    for (files, ..) in TABLE {
+        let bytes = std::fs::read(folder().join(files.split(' ').next().unwrap())).unwrap();
+        for end in (0..bytes.len()).step_by(97) {
+            let read = jobs::read_bytes(&bytes[..end], Path::new("cut"), None);
+            let _ = read.map(|trace| Figures::of(&trace, Some(16)));
+        }
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_used_are_counted_by_reason() {
+    let trace = of_text(
+        "{\"timestamp\":0,\"input_length\":9,\"output_length\":1}\n[]\nno json\n\
+         {\"timestamp\":1,\"input_length\":9,\"output_length\":0}\n\
+         {\"timestamp\":2,\"input_length\":-9,\"output_length\":1}\n\
+         {\"timestamp\":2,\"input_length\":9,\"output_length\":1,\"hash_ids\":[-1]}\n\
+         {\"timestamp\":3,\"output_length\":1}\n",
+    );
+    let trace = trace.unwrap();
+    assert_eq!(trace.calls.len(), 1);
+    assert_eq!(trace.left_out.total(), 5, "{}", trace.left_out);
+}
+
+#[test]
+fn ids_that_differ_only_above_32_bits_stay_distinct() {
+    let row = |at: u64, id: u64| {
+        format!(
+            "{{\"timestamp\":{at},\"input_length\":512,\"output_length\":1,\"hash_ids\":[{id}]}}\n"
+        )
+    };
+    let cached = |second| {
+        let trace = of_text(&(row(0, 7) + &row(9, second))).unwrap();
+        ideal::cached(&trace, 1, true)[1]
+    };
+    assert_eq!(cached(7 + (1 << 32)), Some(0));
+    assert_eq!(cached(7), Some(511));
+}
+
+#[test]
+fn local_ids_are_shared_only_in_their_session_and_prompts_of_parents_are_cached() {
+    let weka = |scope: &str| {
+        let row = |id: &str, at: u32| {
+            format!(
+                r#"{{"id":"{id}","block_size":64,"hash_id_scope":"{scope}","requests":[{{"t":{at}.5,"in":128,
+                    "out":1,"api_time":1,"hash_ids":[1,2]}}]}}"#
+            )
+            .replace('\n', "")
+        };
+        ideal::cached(&of_text(&format!("{}\n{}\n", row("v", 0), row("w", 9))).unwrap(), 64, true)
+    };
+    assert_eq!(weka("local"), [Some(0), Some(0)]);
+    assert_eq!(weka("global"), [Some(0), Some(64)]);
+    let agents = of_text(
+        r#"{"request_id":"a","session_id":"s","input_length":512,"output_length":1,"hash_ids":[1],"wait_for":[]}
+        {"request_id":"b","session_id":"t","input_length":1024,"output_length":1,"hash_ids":[1,2],"wait_for":["a"],"delay":0}"#,
+    );
+    assert_eq!(ideal::cached(&agents.unwrap(), 512, true), [Some(0), Some(512)]);
+}
+
+#[test]
+fn what_is_written_is_read_as_the_same_graph_or_refused() {
+    for (files, target, refused) in [
+        ("agentic_mooncake_block64.jsonl", Target::Mooncake, None),
+        ("agentic_mooncake_block64.jsonl", Target::Weka, Some("has no start or no end")),
+        ("weka_job_a.json", Target::Mooncake, None),
+        ("weka_job_a.json", Target::Weka, None),
+        ("dynamo_request_trace.jsonl", Target::Mooncake, None),
+        ("mooncake_sessions_cumulative_block128.jsonl", Target::Mooncake, None),
+        ("bailian_block16.jsonl", Target::Mooncake, None),
+        ("tracelab.jsonl", Target::Mooncake, Some("has no block ids")),
+    ] {
+        let trace = read(files, None).unwrap();
+        let written = jobs::write(&trace, target);
+        if let Some(expected) = refused {
+            let found = written.unwrap_err().to_string();
+            assert!(found.contains(expected), "{files}: {found}");
+            continue;
+        }
+        let again =
+            of_text(&written.unwrap_or_else(|error| panic!("{files}: {error}")).text).unwrap();
+        let kept = |trace: &Trace| {
+            let of_call = |call: &Call| (call.prompt.get(), call.output.get(), call.keeps.get());
+            let mut calls: Vec<_> = trace.calls.iter().map(of_call).collect();
+            calls.sort_unstable();
+            let Figures { jobs, sessions, depth, fan_out, ideal, .. } = Figures::of(trace, None);
+            (calls, jobs, sessions, depth, fan_out, ideal.map(|ideal| ideal.cached_tokens))
+        };
+        assert_eq!(kept(&trace), kept(&again), "{files}, {target:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_compressed_with_gzip_is_read_like_the_file() {
+    let text = std::fs::read(folder().join("burstgpt.csv")).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer =
+        flate2::write::GzEncoder::new(file.reopen().unwrap(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut writer, &text).unwrap();
+    writer.finish().unwrap();
+    let trace = jobs::read(&[file.path().to_owned()], None).unwrap();
+    assert_eq!((trace.format, trace.calls.len()), ("burstgpt", 8));
+}
+
+/// Rows with something peculiar, the prompt tokens of their calls, and the number of calls without parents.
+const PECULIAR: &[(&str, &str, &[u32], usize)] = &[
+    (
+        "Codex: a line without sums, a line twice, and sums that begin anew",
+        r#"{"type":"session_meta","payload":{"id":"s"}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000000}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":null}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000500}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000500}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":70}}}}"#,
+        &[99_000_000, 500, 70],
+        1,
+    ),
+    (
+        "Claude Code: a line of a call after the result of its tool, a copy of the call, and no call at all",
+        r#"{"sessionId":"s","type":"user","timestamp":"2026-01-05T09:00:00Z","message":{"role":"user","content":"a"}}
+        {"sessionId":"s","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:01Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"s","type":"user","timestamp":"2026-01-05T09:00:02Z","message":{"role":"user","content":"b"}}
+        {"sessionId":"s","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:03Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"t","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:03Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"s","type":"assistant","requestId":"r","timestamp":"2026-01-05T09:00:03Z","message":{"model":"<synthetic>"}}"#,
+        &[7],
+        1,
+    ),
+    (
+        "Weka: times of whole seconds, where a call seems to start before the end of the one before it",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0,"in":70,"out":1,"api_time":1.2,"hash_ids":[1]},
+            {"t":1,"in":140,"out":1,"api_time":1.2,"hash_ids":[1,2]}]}"#,
+        &[70, 140],
+        1,
+    ),
+    (
+        "Weka: a sub-agent in the background, for which no call waits",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
+            {"t":2,"type":"subagent","agent_id":"x","status":"async_launched",
+                "requests":[{"t":2,"in":80,"out":1,"api_time":1.0,"hash_ids":[2]}]},
+            {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
+        &[70, 80, 140],
+        1,
+    ),
+    (
+        "Weka: a sub-agent that ends after the next call of its parent has started",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
+            {"t":2,"type":"subagent","agent_id":"x","status":"completed",
+                "requests":[{"t":2,"in":80,"out":1,"api_time":9.0,"hash_ids":[2]}]},
+            {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
+        &[70, 80, 140],
+        1,
+    ),
+    (
+        "OpenAI: two requests that continue the same one, and one of its own",
+        r#"{"model":"m","messages":[{"role":"user","content":"a"}]}
+        {"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}
+        {"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"d"}]}
+        {"model":"m","messages":[{"role":"user","content":"e"}]}"#,
+        &[],
+        2,
+    ),
+    (
+        "OpenAI: a request of the Responses API, whose input tokens have the cached ones in them",
+        r#"{"custom_id":"a","body":{"model":"m","input":"x"},"response":{"body":{"usage":{"input_tokens":50,"output_tokens":5,
+            "input_tokens_details":{"cached_tokens":16}}}}}"#,
+        &[50],
+        1,
+    ),
+    (
+        "OTLP: attributes as a list, and times in nanoseconds",
+        r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"a","traceId":"t","name":"chat m",
+            "startTimeUnixNano":"1767603600000000000","endTimeUnixNano":"1767603601000000000",
+            "attributes":[{"key":"gen_ai.usage.input_tokens","value":{"intValue":"90"}}]}]}]}]}"#,
+        &[90],
+        1,
+    ),
+];
+
+#[test]
+fn peculiar_rows_are_read_as_their_format_means_them() {
+    for (what, text, prompts, roots) in PECULIAR {
+        let trace = of_text(text).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let found: Vec<u32> = trace.calls.iter().filter_map(|call| call.prompt.get()).collect();
+        assert_eq!(found, *prompts, "{what}");
+        let found = trace.calls.iter().filter(|call| call.parents.is_empty()).count();
+        assert_eq!(found, *roots, "{what}");
+        assert!(trace.calls.iter().all(|call| call.parents.len() < 2), "{what}");
+        assert_eq!(trace.left_out.total(), 0, "{what}: {}", trace.left_out);
+    }
+}
