@@ -14,9 +14,7 @@ use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, fragment, html, markdown, table, terminal};
 use serde_json::json;
 
-use crate::charts::page;
 use crate::page_text::page_text;
-use crate::support::records::traces;
 use crate::support::{CHATGLM3, cell, distribution, empty, full, pass, published};
 
 /// The beginning of the simulation notice.
