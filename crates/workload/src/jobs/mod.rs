@@ -2,7 +2,7 @@
 //! and no text is made here.
 //!
 //! [`Trace`] is the form. `source` reads rows, `format` knows what they mean, `builder` and `link` make the graph.
-//! [`Figures`] describe it, and [`write`] writes it in other formats.
+//! [`Figures`] describe it, and [`write()`] writes it in other formats.
 
 mod tree;
 
