@@ -6,17 +6,16 @@ use serde::{Deserialize, Serialize};
 /// The range of a predicted load that is expected to contain nine of ten measured ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRange {
-    /// The lower end, in the unit of the load; 0 if a server as slow as the model allows meets no load.
+    /// The lower end, in the unit of the load; 0 if no tried load is met by a server as slow as the model allows.
     pub low: f64,
-    /// The upper end; absent if a server as fast as the model allows has no limit among the allowed loads.
+    /// The upper end; absent if a server as fast as the model allows meets every tried load.
     pub high: Option<f64>,
     /// Whether the range follows from errors of measured rows. If not, it is a guess.
     pub calibrated: bool,
 }
 
 impl ModelRange {
-    /// The range in words: `Expect 5.6 to 22.4 requests/s on a real server (a guess: no measured row supports this
-    /// prediction)`.
+    /// The range in words: `Expect 5.6 to 22.4 requests/s on a real server (a guess: measured rows do not cover it)`.
     pub(crate) fn words(&self, unit: &str) -> String {
         let Self { low, high, calibrated } = *self;
         let digits = Decimals::of(&[low, high.unwrap_or(low)]);
@@ -26,7 +25,7 @@ impl ModelRange {
         };
         let why = match calibrated {
             true => "90 % range, from errors of measured rows",
-            false => "a guess: no measured row supports this prediction",
+            false => "a guess: measured rows do not cover it",
         };
         format!("Expect {} on a real server ({why})", with_unit(&range, unit))
     }

@@ -1,5 +1,7 @@
 //! The ranges of the predicted answers of a search or a sweep, which include the error of the engine's model.
 
+use std::cell::Cell;
+
 use inferometer_analysis::sweep::SweepAnswer;
 use inferometer_analysis::trials::Trials;
 use inferometer_analysis::{ModelRange, SearchAnswer};
@@ -31,7 +33,7 @@ pub(crate) fn ranges_of_answers(
     let resolved = config.resolve().map_err(RunError::plan)?;
     let slots = resolved.limits.max_num_seqs;
     let sure = confidence(&resolved, cell, slots, &MeasuredOn::default());
-    let calibrated = sure.is_calibrated(ErrorColumn::Latency);
+    let calibrated = Cell::new(sure.is_calibrated(ErrorColumn::Latency));
     let (search, simulated) = match (trials, &plan.procedure) {
         (Trials::Search(trials), Procedure::Search(search)) => {
             (search, SearchAnswer::of_search(cell, trials))
@@ -42,15 +44,17 @@ pub(crate) fn ranges_of_answers(
                 let rate = found.requests_per_s;
                 let of = |rate| sure.interval_of_rate(ErrorColumn::Latency, rate);
                 let [low, high] = [of(rate.low)[0], of(rate.high)[1]];
-                (cell, None, ModelRange { low, high: Some(high), calibrated })
+                (cell, None, ModelRange { low, high: Some(high), calibrated: calibrated.get() })
             });
             return Ok(Vec::from_iter(range));
         }
         _ => return Ok(Vec::new()),
     };
     let at_end = |end| {
-        let plan =
-            Plan { procedure: Procedure::Search(with_speed(search, &sure, end)), ..plan.clone() };
+        let plan = Plan {
+            procedure: Procedure::Search(with_speed(search, &sure, end, &calibrated)),
+            ..plan.clone()
+        };
         let mut player = Player::new(&plan, context, config.clone())?;
         Ok::<_, RunError>(match player.cell(cell, &mut |_, _| Ok(()))? {
             Trials::Search(trials) => SearchAnswer::of_search(cell, &trials),
@@ -71,20 +75,26 @@ pub(crate) fn ranges_of_answers(
         let most = most.map(|load| scale(load, 0));
         let low = least.min(own.low.unwrap_or(best));
         let high = most.map(|most| most.max(own.high.unwrap_or(best)));
-        Some((cell, own.tier, ModelRange { low, high, calibrated }))
+        Some((cell, own.tier, ModelRange { low, high, calibrated: calibrated.get() }))
     });
     Ok(ranges.collect())
 }
 
 /// The search with the limits that the simulated engine must meet instead, at one end of the range of each metric: 0
-/// is the fastest server, 1 the slowest.
-fn with_speed(search: &SearchPlan, sure: &Confidence, end: usize) -> SearchPlan {
+/// is the fastest server, 1 the slowest. Clears `calibrated` if the range of a metric is a guess.
+fn with_speed(
+    search: &SearchPlan,
+    sure: &Confidence,
+    end: usize,
+    calibrated: &Cell<bool>,
+) -> SearchPlan {
     let factor = |metric: JudgedMetric| {
         let column = match metric.name() {
             "ttft" => ErrorColumn::TtftP99,
             "tpot" | "itl" => ErrorColumn::Tpot,
             _ => ErrorColumn::Latency,
         };
+        calibrated.set(calibrated.get() && sure.is_calibrated(column));
         1.0 / sure.interval(column, 1.0)[end]
     };
     let criteria = search.criteria.iter().map(|criterion| criterion.with_limits(factor)).collect();

@@ -86,6 +86,10 @@ impl Wave {
     pub(super) fn behind(&self, layout: &Layout) -> usize {
         let Layout { sent, edge, .. } = layout;
         let waits_s = self.largest / 1e3;
+        // The values are not waits, but whole stays.
+        if edge.checked_sub(1).is_none_or(|last| sent[last].stay_s() <= 1.01 * waits_s) {
+            return 0;
+        }
         let has_waited = |it: &SentRequest| it.send.seconds_after(sent[0].send) < waits_s;
         let behind = sent.partition_point(has_waited).saturating_sub(*edge);
         let steady = sent.len().saturating_sub(2 * edge + behind);

@@ -281,8 +281,8 @@ impl<'a> Series<'a> {
         of: impl Fn(&Contribution) -> f64,
     ) -> f64 {
         let mean = middle.iter().map(&of).sum::<f64>() / middle.len() as f64;
-        let behind = &first[first.len().saturating_sub(self.behind)..];
-        behind.iter().map(|part| (of(part) - mean).powi(2)).sum()
+        let of_wave = first.partition_point(|part| (part.at as usize) < self.layout.edge);
+        first[of_wave..].iter().map(|part| (of(part) - mean).powi(2)).sum()
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes

@@ -107,6 +107,7 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
         requests: level.requests,
         counted: level.counted,
         completed: level.completed,
+        rate_limited: level.rate_limited,
         cancelled: level.cancelled,
         is_settled: level.is_settled,
         is_overloaded: level.is_overloaded(),

@@ -162,6 +162,9 @@ pub struct LevelAnswer {
     pub counted: u64,
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
+    /// The number of requests that the server refused because the client sends too many (HTTP status 429).
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
+    pub rate_limited: u64,
     /// The number of requests of these trials that the time limit --max-time cancelled. They are in `requests`.
     #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
     pub cancelled: u64,

@@ -27,6 +27,8 @@ pub struct Level {
     pub counted: u64,
     /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
+    /// The number of requests that the server refused because the client sends too many.
+    pub rate_limited: u64,
     /// The number of requests of these trials that the time limit cancelled.
     pub cancelled: u64,
     /// Whether a trial was long enough for a steady state.
@@ -76,6 +78,7 @@ impl Level {
             requests: all.iter().map(|trial| trial.requests).sum(),
             counted: taken.iter().map(|trial| trial.counted).sum(),
             completed: all.iter().map(|trial| trial.completed).sum(),
+            rate_limited: all.iter().map(|trial| trial.rate_limited).sum(),
             cancelled: all.iter().map(|trial| trial.cancelled).sum(),
             is_settled: any_settled,
             has_equal_outputs: taken.iter().any(|trial| trial.has_equal_outputs),

@@ -162,22 +162,16 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
 /// The answer if the server refused requests because the client sends too many.
 fn rate_limited(answer: &SweepAnswer) -> String {
     let limit = answer.rate_limit.as_deref().unwrap_or("HTTP status 429");
-    let has_failed = |level: &&LevelAnswer| share_failed(level) > FAILURES_TOLD;
-    let at = answer.levels.iter().find(has_failed).map_or_else(String::new, |level| {
-        format!(
-            " {} % of the requests with {}",
-            text(share_failed(level) * 100.0),
-            load(level.by, level.load)
-        )
+    let is_limited = |level: &&LevelAnswer| level.rate_limited > 0;
+    let at = answer.levels.iter().find(is_limited).map_or_else(String::new, |level| {
+        let share = text(100.0 * level.rate_limited as f64 / level.requests.max(1) as f64);
+        format!(" {share} % of the requests with {}", load(level.by, level.load))
     });
-    let below = answer.levels.iter().take_while(|level| !has_failed(level));
+    let below = answer.levels.iter().take_while(|level| !is_limited(level));
     let below = below.filter_map(|level| Some((level, level.requests_per_s?))).last();
     let below = below.map_or_else(String::new, |(level, rate)| {
-        format!(
-            "; without refusals: {} with {}",
-            requests_per_s(answer, &rate),
-            load(level.by, level.load)
-        )
+        let rate = requests_per_s(answer, &rate);
+        format!("; without refusals: {rate} with {}", load(level.by, level.load))
     });
     format!("The server limits its clients, and refused{at} ({limit}){below}.")
 }
@@ -226,17 +220,13 @@ fn not_saturated(answer: &SweepAnswer) -> String {
 
 /// The text on failed requests, for the lowest load at which too many failed.
 fn failed(answer: &SweepAnswer) -> String {
-    let level = answer.levels.iter().find(|level| share_failed(level) > FAILURES_TOLD);
+    let ended = |level: &LevelAnswer| level.requests.saturating_sub(level.cancelled).max(1);
+    let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / ended(level) as f64;
+    let level = answer.levels.iter().find(|level| share(level) > FAILURES_TOLD);
     level.map_or_else(String::new, |level| {
-        let share = text(share_failed(level) * 100.0);
+        let share = text(share(level) * 100.0);
         format!("; at {} {share} % of the requests failed", load(level.by, level.load))
     })
-}
-
-/// The share of the requests of a level that failed, of those that the time limit did not cancel.
-fn share_failed(level: &LevelAnswer) -> f64 {
-    let ended = level.requests.saturating_sub(level.cancelled).max(1);
-    1.0 - level.completed as f64 / ended as f64
 }
 
 /// A latency in milliseconds, or in seconds if it is at least one second.

@@ -240,7 +240,10 @@ fn plan() -> String {
                 None => "true or false".to_owned(),
             };
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-            let key = argument.get_long().unwrap_or_default().replace('-', "_");
+            let key = argument.get_id().as_str();
+            let is_off = argument.get_long().is_some_and(|long| long.starts_with("no-"));
+            let help =
+                if is_off && !key.starts_with("no_") { format!("false: {help}") } else { help };
             let _ = writeln!(page, "| `{key}` | {value} | {} |", cell(&(help + &values(argument))));
         }
     }
@@ -332,6 +335,7 @@ fn the_reference_page_of_commands_equals_the_page_generated_by_the_program() {
         let empty: Vec<&str> = page.lines().filter(|line| line.ends_with("|  |")).collect();
         assert!(empty.is_empty() || *name != "plan.md", "{name}: no meaning: {empty:?}");
     }
+    assert!(!pages[3].1.contains("| `no_"), "a flag that is no key");
     if std::env::var_os("INFEROMETER_WRITE_PAGES").is_some() {
         for (name, page) in &pages {
             fs::write(folder.join(name), page).expect("it is written");

@@ -100,10 +100,11 @@ impl Grid {
         known.rejection.clone().filter(|_| are_all_refused(&known.passes))
     }
 
-    /// The first refusal of a cell: the HTTP status and the error text of the server; `None` if the server refused no
-    /// request.
-    pub fn rejection(&self, cell: CellPlan) -> Option<&str> {
-        self.cells.iter().find(|known| known.cell == cell)?.rejection.as_deref()
+    /// The first refusal of a cell, if it is one of a client that sends too many (HTTP status 429), with the error text
+    /// of the server.
+    pub fn rate_limit(&self, cell: CellPlan) -> Option<&str> {
+        let rejection = self.cells.iter().find(|known| known.cell == cell)?.rejection.as_deref();
+        rejection.filter(|told| told.contains("429"))
     }
 
     /// The state of the plan's search or sweep after the trials of a cell so far; `None` if the plan has neither.

@@ -113,7 +113,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let mut sweeps = grid.sweeps(facts.plan);
     for answer in &mut sweeps {
         answer.set_refusal(grid.refusal(answer.cell()));
-        answer.set_rate_limit(grid.rejection(answer.cell()));
+        answer.set_rate_limit(grid.rate_limit(answer.cell()));
         if let Some(cell) = cells.iter().find(|cell| cell.plan() == answer.cell()) {
             answer.set_objectives(&facts.plan.slo, cell);
         }
