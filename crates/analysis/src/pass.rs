@@ -130,6 +130,21 @@ pub struct PassSummary {
 }
 
 impl PassSummary {
+    /// Whether the client's token count came with the answers. A count of events, or of another tokenizer, cannot be
+    /// compared with the server's count.
+    pub(crate) fn is_counted_by_usage(&self) -> bool {
+        self.tokens_from == Some(TokensFrom::Usage)
+    }
+
+    /// The output tokens of the pass, as the server counted all of its work and as this client received them; `None` if
+    /// they cannot be compared.
+    pub(crate) fn counts_of_output(&self) -> Option<(f64, f64)> {
+        let comparable = self.outcomes.failed() == 0 && self.is_counted_by_usage();
+        let counted = self.server.as_ref()?.generation_tokens;
+        let counted = counted.filter(|_| comparable && self.output_tokens > 0)?;
+        Some((counted, self.output_tokens as f64))
+    }
+
     /// Whether the pass has this load: requests in flight, or requests per second.
     pub(crate) fn is_at(&self, over: Over, load: f64) -> bool {
         match over {

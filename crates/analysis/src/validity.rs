@@ -1,5 +1,5 @@
-//! Computes the verdict of a run: whether the client's own error is small enough for the main figures. [`crate::trust`]
-//! judges single figures.
+//! Computes the verdict of a run: whether the client's own error is small enough for the main figures, and whether the
+//! server worked for this client alone. [`crate::trust`] judges single figures.
 //!
 //! This module does not judge the server: a run on a slow server is as valid as a run on a fast one.
 
@@ -17,6 +17,9 @@ const LARGEST_SHARE_OF_GAP: f64 = 0.05;
 /// The largest allowed 99th percentile of send_delay, whatever the gap, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
+/// If the server generated more output tokens than this many times those of the client, others used it.
+const MOST_OF_SERVER: f64 = 1.1;
+
 /// Judges all passes and objectives of a run. A rule that is broken in several places gives one reason: a sentence
 /// about the worst place, with the number of other places. Exceptions: each undecided objective gives a separate
 /// reason, and so does each of the four figures of the cells.
@@ -29,10 +32,11 @@ const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 /// - In open loops, the 99th percentile of send_delay is at most 5 % of the mean gap between arrivals, and at most 10
 ///   ms.
 /// - No request was dropped.
+/// - The server did not generate clearly more output tokens than this client received.
 ///
 /// A rule is not broken if its figure is absent. Other unreliable figures are only marked.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
-    let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
+    let rules: [fn(&PassSummary) -> Option<Breach>; 3] = [send_delay, dropped, shared];
     let columns = Columns::NAMES.into_iter();
     let open = objectives.iter().filter_map(|objective| {
         let why = objective.undecided.as_ref()?;
@@ -136,6 +140,17 @@ fn dropped(pass: &PassSummary) -> Option<Breach> {
     (dropped > 0).then(|| Breach {
         times_allowed: dropped as f64,
         sentence: format!("{dropped} of {} planned requests were dropped.", pass.planned),
+    })
+}
+
+fn shared(pass: &PassSummary) -> Option<Breach> {
+    let (counted, ours) = pass.counts_of_output()?;
+    (counted > MOST_OF_SERVER * ours).then(|| Breach {
+        times_allowed: counted / ours,
+        sentence: format!(
+            "the server generated {counted:.0} output tokens, of which this client received {ours:.0}: others may have \
+                used it, so the figures are not those of this load alone."
+        ),
     })
 }
 

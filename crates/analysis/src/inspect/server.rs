@@ -6,7 +6,7 @@ use crate::PassSummary;
 use crate::observed::{ServerLatency, ServerMetrics};
 use inferometer_model::metrics::{itl, ttft};
 use inferometer_model::stats::Distribution;
-use inferometer_model::{Definition, Finding, TokensFrom, code};
+use inferometer_model::{Definition, Finding, code};
 
 /// The share of the client's figure by which client and server may differ, in addition to [`Allowed`].
 const SHARE: f64 = 0.05;
@@ -28,7 +28,7 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(metrics) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
     findings.extend(missing(metrics));
-    findings.extend(others(pass, metrics));
+    findings.extend(others(pass));
     findings.extend(cached(pass, metrics, in_common));
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
@@ -39,7 +39,11 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let ttft_ms =
         Allowed { way: metrics.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
     // The client's gaps are times between tokens only if the server counted the tokens of its answers.
-    let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), metrics.itl_ms, gaps);
+    let itl = (
+        pass.latency(&itl::DEFINITION).filter(|_| pass.is_counted_by_usage()),
+        metrics.itl_ms,
+        gaps,
+    );
     // The network may delay a first token by the time of the fastest request to the metrics endpoint. For the gap
     // between two tokens, this delay cancels out.
     let itl_ms = Allowed { way: 0.0, own: bound_ms(&itl::DEFINITION) + LEAST_ITL_MS };
@@ -57,12 +61,6 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     findings
 }
 
-/// Whether the client's token count came with the answers. A count of events, or of another tokenizer, cannot be
-/// compared with the server's count.
-fn is_counted(pass: &PassSummary) -> bool {
-    pass.tokens_from == Some(TokensFrom::Usage)
-}
-
 fn missing(metrics: &ServerMetrics) -> Option<Finding> {
     let why = metrics.first_failure.as_deref().filter(|_| metrics.failed > 0)?;
     let message = format!(
@@ -73,11 +71,9 @@ fn missing(metrics: &ServerMetrics) -> Option<Finding> {
 }
 
 /// The finding that the server's count of output tokens differs from the client's count.
-fn others(pass: &PassSummary, metrics: &ServerMetrics) -> Option<Finding> {
-    let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
-    let counted = metrics.generation_tokens.filter(|_| comparable)?;
-    let ours = pass.output_tokens as f64;
-    if ours == 0.0 || (counted - ours).abs() <= SAME_COUNT * ours {
+fn others(pass: &PassSummary) -> Option<Finding> {
+    let (counted, ours) = pass.counts_of_output()?;
+    if (counted - ours).abs() <= SAME_COUNT * ours {
         return None;
     }
     let message = format!(
@@ -174,6 +170,7 @@ mod tests {
     use super::*;
     use crate::distributions::Distributions;
     use crate::fold::PassFold;
+    use inferometer_model::TokensFrom;
     use inferometer_model::load::{Bound, PassPlan};
 
     fn distribution(mean: f64, p50: f64) -> Distribution {

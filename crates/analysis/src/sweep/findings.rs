@@ -87,7 +87,7 @@ fn not_finished(answer: &SweepAnswer) -> Option<String> {
         }
         SweepEnding::RequestsSpent => "the limit on requests was reached",
         SweepEnding::TrialsSpent => "the limit on trials was reached",
-        SweepEnding::TimeSpent => "the time limit was reached",
+        SweepEnding::TimeSpent => "the time limit left too little for another trial",
         SweepEnding::NothingCompleted => "no request completed",
     };
     Some(match answer.saturation {

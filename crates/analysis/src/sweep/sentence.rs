@@ -192,7 +192,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         SweepEnding::NotSaturated => ", the highest load tried",
         SweepEnding::RequestsSpent => ", where the limit on requests was reached",
         SweepEnding::TrialsSpent => ", where the limit on trials was reached",
-        SweepEnding::TimeSpent => ", where the time limit was reached",
+        SweepEnding::TimeSpent => ", where the time limit left too little for another trial",
         SweepEnding::NothingCompleted => ", where no further request completed",
         SweepEnding::Unfinished | SweepEnding::Found | SweepEnding::RateLimited => "",
     };

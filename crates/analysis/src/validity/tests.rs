@@ -3,11 +3,14 @@
 use super::*;
 use crate::PassFold;
 use crate::cell::cell;
+use crate::observed::ServerMetrics;
 use crate::range::Range;
 use inferometer_model::fixture::{ms, steady};
 use inferometer_model::load::{ConversationsPlan, CountOf, Script};
 use inferometer_model::metrics::{latency_per_token, ttft};
-use inferometer_model::{Bound, Outcome, PassPlan, Process, Record, Statistic, Timeline};
+use inferometer_model::{
+    Bound, Outcome, PassPlan, Process, Record, Statistic, Timeline, TokensFrom,
+};
 
 fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
     let mut fold = PassFold::new(pass);
@@ -186,5 +189,19 @@ fn a_client_that_stalls_or_is_always_busy_makes_a_run_suspect() {
         for (reason, words) in reasons.iter().zip(broken) {
             assert!(reason.contains(words) && reason.contains("_per_s is "), "{reason}");
         }
+    }
+}
+
+#[test]
+fn a_run_is_suspect_if_the_server_generated_more_than_this_client_received() {
+    for (generated, broken) in [(400.0, false), (430.0, false), (450.0, true)] {
+        let mut cells = cells(&SATURATED, &sent_late(0.0));
+        let pass = &mut cells[0].passes[0];
+        pass.tokens_from = Some(TokensFrom::Usage);
+        pass.server =
+            Some(ServerMetrics { generation_tokens: Some(generated), ..ServerMetrics::default() });
+        let (validity, reasons) = judge(&cells, &[]);
+        assert_eq!(validity == Validity::Suspect, broken, "{generated}: {reasons:?}");
+        assert!(reasons.iter().all(|why| why.contains("450 output tokens, of which")));
     }
 }

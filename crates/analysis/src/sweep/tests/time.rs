@@ -63,7 +63,7 @@ fn without_saturation_the_answer_states_the_growth_and_bounds_of_knee_and_throug
     assert_eq!((found.outcome, found.knee_above), (SweepEnding::TimeSpent, Some(2.0)));
     for words in [
         "up to 4 in flight, ",
-        "time limit was reached: throughput is 2",
+        "time limit left too little for another trial: throughput is 2",
         "at this load (60.0 % more than with 2 in flight)",
         "the knee lies above 2 in flight",
         "at saturation is at least 1.99",
