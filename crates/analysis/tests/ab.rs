@@ -319,6 +319,30 @@ fn a_pair_with_a_missing_block_is_not_counted() {
     assert_eq!(answer.needs_pairs, Some(FEWEST_PAIRS as u64), "the minimum for a decision");
 }
 
+#[test]
+fn an_interval_that_says_nothing_is_not_told_and_few_pairs_name_the_minimum() {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let ab = plan(&["output_tokens_per_s"]);
+    // Another user disturbed three of seven pairs.
+    let of = |factors: [f64; 7]| {
+        let side = |value: &dyn Fn(usize) -> f64| {
+            (0..7)
+                .map(|at| block(at as u32 + 1, at as f64, vec![Some(value(at))]))
+                .collect::<Vec<_>>()
+        };
+        let (a, b) = (side(&|_| 10.0), side(&|at| 10.0 * factors[at]));
+        let sides = names();
+        AbAnswer::of(&ab, (CELL, &pass), 100, given(&sides, [&a, &b], (0, ""))).sentence
+    };
+    let disturbed = of([0.57, 9.0, 0.57, 0.1, 0.57, 20.0, 0.57]);
+    assert!(disturbed.contains("the pairs differ too much for an interval"), "{disturbed}");
+    let quiet = of([0.57, 0.58, 0.56, 0.57, 0.57, 0.58, 0.57]);
+    assert!(quiet.contains("95 % interval"), "{quiet}");
+    for told in [disturbed, quiet] {
+        assert!(told.contains("a decision needs at least 8 pairs"), "{told}");
+    }
+}
+
 /// Computes a block of a closed loop or of arrivals. `sent_ms` are the send times; `refused` more requests were not
 /// sent.
 fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Option<Block> {

@@ -151,7 +151,7 @@ fn ratio(value: Option<f64>) -> String {
 }
 
 fn interval(figure: &AbFigureAnswer) -> String {
-    match figure.ratio_ci {
+    match figure.told_ci() {
         Some([low, high]) => format!("{low:.4} to {high:.4}"),
         None => MISSING.to_owned(),
     }

@@ -128,6 +128,13 @@ pub struct AbStep {
     pub ratio_ci: Option<[f64; 2]>,
 }
 
+impl AbFigureAnswer {
+    /// The interval, unless it is so wide that it says nothing: its ends differ by more than a factor of 100.
+    pub fn told_ci(&self) -> Option<[f64; 2]> {
+        self.ratio_ci.filter(|[low, high]| *high <= 100.0 * low)
+    }
+}
+
 impl AbAnswer {
     /// The figure that decides.
     pub fn deciding(&self) -> Option<&AbFigureAnswer> {

@@ -5,6 +5,7 @@ use inferometer_model::Change;
 use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
+use super::sequence::FEWEST_PAIRS;
 
 /// The answer in one sentence, and a second sentence if some requests did not complete.
 pub(super) fn sentence(answer: &AbAnswer) -> String {
@@ -67,13 +68,16 @@ fn found(answer: &AbAnswer) -> String {
                     "the comparison was interrupted or failed"
                 }
             };
-            let more = answer.needs_pairs.map_or_else(
-                || "; more pairs are needed".to_owned(),
-                |pairs| {
+            let more = match answer.needs_pairs {
+                _ if answer.pairs < FEWEST_PAIRS as u32 => {
+                    format!("; a decision needs at least {FEWEST_PAIRS} pairs")
+                }
+                Some(pairs) if figure.told_ci().is_some() => {
                     let requests = 2 * pairs * answer.block_requests;
                     format!("; about {pairs} pairs ({requests} requests) are needed")
-                },
-            );
+                }
+                _ => "; more pairs are needed".to_owned(),
+            };
             format!(
                 "Undecided, because {why}: for {full_b}, {found} {than} for {full_a}, over \
                     {spent}{more}."
@@ -104,12 +108,13 @@ fn found(answer: &AbAnswer) -> String {
 fn difference(figure: &AbFigureAnswer, ratio: f64, without_noise: bool) -> String {
     let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
     let level = percent(*level);
-    let interval = match ratio_ci {
+    let interval = match figure.told_ci() {
+        None if ratio_ci.is_some() => "the pairs differ too much for an interval".to_owned(),
         None => "no interval yet".to_owned(),
         Some(_) if without_noise => {
             "a difference of two predictions without noise: no sampling interval".to_owned()
         }
-        Some(ends) => format!("{level} % interval {}", Change(ratio).interval(*ends, 1)),
+        Some(ends) => format!("{level} % interval {}", Change(ratio).interval(ends, 1)),
     };
     format!("{name} is {} ({interval})", Change(ratio).words())
 }
