@@ -52,16 +52,19 @@ fn read_all<'a>(
                     None => current = Some((found, found.2(&mut builder))),
                 }
             }
+            builder.place = (builder.trace.files.len() as u32 - 1, line);
+            let kept = builder.trace.calls.len();
             let read = match (row, &mut current) {
                 (Ok(row), Some((_, rows))) => rows(Some(row), line, &mut builder),
                 (Err(reason), _) => Err(Fault::Row(reason)),
                 _ => Ok(()),
             };
             let fault = |fault| match builder.left_out(number, fault) {
-                Err(Fault::Trace(problem)) => {
-                    Err(JobsError::Row { path: path.to_owned(), line, problem })
+                Err(Fault::Trace(problem)) => Err(builder.trace.refused(builder.place, problem)),
+                _ => {
+                    builder.forget(kept);
+                    Ok(())
                 }
-                _ => Ok(()),
             };
             read.or_else(fault)
         })?;
@@ -70,8 +73,7 @@ fn read_all<'a>(
         builder.trace.format = format.0;
         let ended = rows(None, 0, &mut builder);
         if let Err(Fault::Trace(problem)) = ended {
-            let path = builder.trace.files.first().cloned().unwrap_or_default();
-            return Err(JobsError::Row { path, line: builder.late_line, problem });
+            return Err(builder.trace.refused(builder.place, problem));
         }
     }
     builder.finish()

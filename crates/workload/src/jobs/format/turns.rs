@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{Builder, Fault, MS, Rows, S, each};
-use crate::jobs::builder::kind_of;
 use crate::jobs::call::{Call, Content, GapKind, Known};
 use crate::jobs::error::Problem;
 use crate::jobs::tree::ROOT;
-use crate::jobs::values::{list, text, time, tokens};
+use crate::jobs::values::{kind_of, list, text, time, tokens};
 use crate::trace::RowReason;
 
 /// A call, the session that it starts, and the session and the turn that wait for its end.
@@ -26,7 +25,7 @@ pub fn aiperf(_: &mut Builder) -> Rows {
             for (by, name, join) in std::mem::take(&mut started) {
                 let own: &[u32] = calls.get(&name).map_or(&[], Vec::as_slice);
                 let (Some(&first), Some(&last)) = (own.first(), own.last()) else {
-                    builder.late_line = all[by as usize].line;
+                    builder.place = all[by as usize].place();
                     return Err(Problem::NoParent(all[by as usize].id.clone(), name).into());
                 };
                 all[first as usize].parents.push(by);
@@ -104,10 +103,13 @@ pub fn messages(_: &mut Builder) -> Rows {
     let mut open: HashMap<String, (u32, Option<u32>, Option<i64>, GapKind)> = HashMap::new();
     each(move |row, line, builder| {
         let of_row = std::slice::from_ref(row);
-        let messages = if row.get("messages").is_some() { list(row, "/messages") } else { of_row };
         let place = builder.trace.calls.len() + 1;
         let session =
             text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {place}"));
+        let messages = row.get("messages").map_or(of_row, |_| list(row, "/messages"));
+        if row.get("messages").is_some() {
+            open.remove(&session);
+        }
         let head = builder.head(row);
         let (node, before, delay, kind) =
             open.entry(session.clone()).or_insert((head, None, None, GapKind::Unknown));
@@ -137,8 +139,8 @@ pub fn trie(_: &mut Builder) -> Rows {
         let session = format!("session {}", builder.trace.calls.len() + 1);
         let answers = list(row, "/assistant_response_length").iter();
         let (mut before, mut kept) = (None, 0);
-        for (turn, answer) in answers.chain(row.get("final_assistant_response_length")).enumerate()
-        {
+        let last = row.get("final_assistant_response_length").filter(|last| !last.is_null());
+        for (turn, answer) in answers.chain(last).enumerate() {
             let new = match turn.checked_sub(1) {
                 None => tokens(row, "/input_prompt_length")?,
                 Some(turn) => {
