@@ -240,11 +240,9 @@ impl Builder {
     /// If a prompt or an answer has no tokens or too many, or the id is that of another call.
     pub fn push(&mut self, mut call: Call, session: Option<&str>) -> Result<u32, Fault> {
         match (call.prompt.get(), call.output.get()) {
-            (Some(0), _) => return Err(RowReason::NoInput.into()),
-            (_, Some(0)) => return Err(RowReason::NoOutput.into()),
-            (prompt, output) if prompt.max(output) > Some(MAX_LENGTH) => {
-                return Err(RowReason::TooManyTokens.into());
-            }
+            (Some(0), _) => Err(RowReason::NoInput)?,
+            (_, Some(0)) => Err(RowReason::NoOutput)?,
+            (one, other) if one.max(other) > Some(MAX_LENGTH) => Err(RowReason::TooManyTokens)?,
             _ => {}
         }
         let new = self.trace.calls.len() as u32;

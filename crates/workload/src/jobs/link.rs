@@ -253,13 +253,7 @@ impl Builder {
 /// The call before another one in its session: of those that ended before it started, the one with the longest common
 /// beginning of the prompts, and of these the one that ended last. If ends are not known, the one before it. None if all
 /// others were still running.
-fn before(
-    calls: &[Call],
-    blocks: &Tree,
-    earlier: &[u32],
-    at: u32,
-    rounding_ns: i64,
-) -> Option<u32> {
+fn before(calls: &[Call], blocks: &Tree, earlier: &[u32], at: u32, rounding: i64) -> Option<u32> {
     let node = |at: u32| match calls[at as usize].content.get() {
         Some(Content::Blocks(node)) => node,
         _ => ROOT,
@@ -270,7 +264,7 @@ fn before(
     let Some((start, mut ends)) = calls[at as usize].start_ns.get().zip(ends) else {
         return earlier.last().copied();
     };
-    ends.retain(|(end, _)| *end <= start.saturating_add(rounding_ns));
+    ends.retain(|(end, _)| *end <= start.saturating_add(rounding));
     ends.sort_unstable_by(|one, other| other.cmp(one));
     let (mut most, mut found) = (0, ends.first()?.1);
     for (_, other) in ends {

@@ -214,6 +214,13 @@ const TABLE: &[(&str, Option<&str>, &str, &str)] = &[
         "median 50",
     ),
     (
+        "vLLM: a conversation with a bad message, and another one of its name",
+        None,
+        r#"{"id":"a","messages":[{"role":"assistant","content":"b"},{"content":"c"}]}
+        {"id":"a","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}"#,
+        "row 1 after [], gap Absent",
+    ),
+    (
         "vLLM: gaps of unknown length",
         None,
         r#"{"id":"a","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"},{"role":"assistant","content":"d"}]}"#,

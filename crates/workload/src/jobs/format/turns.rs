@@ -107,28 +107,27 @@ pub fn messages(_: &mut Builder) -> Rows {
         let session =
             text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {place}"));
         let messages = row.get("messages").map_or(of_row, |_| list(row, "/messages"));
-        if row.get("messages").is_some() {
-            open.remove(&session);
-        }
         let head = builder.head(row);
-        let (node, before, delay, kind) =
-            open.entry(session.clone()).or_insert((head, None, None, GapKind::Unknown));
+        let known = open.get(&session).copied().filter(|_| row.get("messages").is_none());
+        let (mut node, mut before, mut delay, mut kind) =
+            known.unwrap_or((head, None, None, GapKind::Unknown));
         for message in messages {
             match text(message, "/role").as_deref() {
                 None => return Err(RowReason::Missing("role").into()),
                 Some("assistant") => {
-                    let content = Known::Recorded(Content::Messages(*node));
+                    let content = Known::Recorded(Content::Messages(node));
                     let gap_ns = Known::recorded(delay.take());
-                    let call = Call { content, gap_ns, gap_kind: *kind, line, ..Call::default() };
-                    *before = Some(builder.push_after(call, &session, *before)?);
+                    let call = Call { content, gap_ns, gap_kind: kind, line, ..Call::default() };
+                    before = Some(builder.push_after(call, &session, before)?);
                 }
                 Some(_) => {
-                    *delay = time(message, "/delay_seconds", S)?.or(*delay);
-                    *kind = kind_of(Some(message));
+                    delay = time(message, "/delay_seconds", S)?.or(delay);
+                    kind = kind_of(Some(message));
                 }
             }
-            *node = builder.message(*node, message);
+            node = builder.message(node, message);
         }
+        open.insert(session, (node, before, delay, kind));
         Ok(())
     })
 }
