@@ -7,10 +7,9 @@ use super::builder::{Builder, Starter};
 use super::call::{Call, Content, GapKind, Known, Trace};
 use super::error::{JobsError, Problem};
 use super::tree::{ROOT, Tree};
+use super::values::MS;
 use crate::trace::block_size;
 
-/// By how much times of all formats may be rounded, in nanoseconds.
-const ROUNDING_NS: i64 = 10_000_000;
 /// How many earlier calls of a session may be the one before a call. More do not run side by side.
 const MOST_AT_ONCE: usize = 256;
 
@@ -181,7 +180,8 @@ impl Builder {
 
     /// Fills gaps from times, and starts from gaps. A gap that a row states counts if it was measured from the parents.
     fn fill_gaps(&mut self) {
-        let rounding = self.rounding_ns.saturating_add(ROUNDING_NS).unsigned_abs();
+        // Durations of exact times may still be rounded to 10 ms.
+        let rounding = self.rounding_ns.saturating_add(10 * MS).unsigned_abs();
         for at in self.trace.order.clone() {
             let end = self.trace.parents_end(&self.trace.calls[at as usize]);
             let session = self.trace.previous(&self.trace.calls[at as usize]).is_some();

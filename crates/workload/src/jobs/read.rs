@@ -71,8 +71,7 @@ fn read_all<'a>(
     }
     if let Some((format, mut rows)) = current {
         builder.trace.format = format.0;
-        let ended = rows(None, 0, &mut builder);
-        if let Err(Fault::Trace(problem)) = ended {
+        if let Err(Fault::Trace(problem)) = rows(None, 0, &mut builder) {
             return Err(builder.trace.refused(builder.place, problem));
         }
     }

@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use super::error::{JobsError, Problem};
 use super::values::nanos;
-use crate::WorkloadError;
-use crate::data_set::{self, MAX_FILE_BYTES};
 use crate::trace::RowReason;
+use crate::{WorkloadError, data_set};
 
 /// The largest size of a line, or of a file that is one JSON document, in bytes (64 MiB).
 const MOST_BYTES: usize = 64 << 20;
@@ -36,7 +35,7 @@ pub fn rows(
     while next(&mut *reader, path, &mut line, b'\n')? {
         number += 1;
         size += line.len();
-        limit(path, "lines", size, MAX_FILE_BYTES as usize)?;
+        limit(path, "lines", size, data_set::MAX_FILE_BYTES as usize)?;
         let text = line.strip_prefix(MARK).unwrap_or(&line).trim_ascii();
         if text.is_empty() {
             continue;

@@ -148,15 +148,14 @@ pub fn codex(builder: &mut Builder) -> Rows {
             }
             Some("event_msg") if kind == "token_count" => {
                 let name = ["input", "cached_input", "output", "reasoning_output"];
-                let info = &payload["info"];
-                let of =
-                    |usage: &str| name.map(|name| info[usage][format!("{name}_tokens")].as_u64());
+                let of = |usage: &str| {
+                    name.map(|name| payload["info"][usage][format!("{name}_tokens")].as_u64())
+                };
                 let (sums, last) = (of("total_token_usage"), of("last_token_usage"));
-                let Some(input) = sums[0] else { return Ok(()) };
-                let before = std::mem::replace(&mut open.sums, sums.map(|sum| sum.unwrap_or(0)));
-                if input == before[0] {
+                let Some(input) = sums[0].filter(|sum| *sum != open.sums[0]) else {
                     return Ok(());
-                }
+                };
+                let before = std::mem::replace(&mut open.sums, sums.map(|sum| sum.unwrap_or(0)));
                 let is_anew = before[0] == 0 || input < before[0];
                 let since = if is_anew { [0; 4] } else { before };
                 let sums = if is_anew && last[0].is_some() { last } else { sums };

@@ -39,10 +39,10 @@ pub fn rows(builder: &mut Builder, mut is_whole: Option<bool>) -> Rows {
         let Some(row) = row else {
             builder.note("times are read as milliseconds; `run` finds the unit from the rows");
             if is_whole == Some(false) {
+                if !is_given {
+                    builder.note("rows of a session are read as only what is new, because one is shorter than the prompt and answer before it; if that prompt was cut, set --format mooncake-cumulative");
+                }
                 make_whole(builder);
-            }
-            if is_whole == Some(false) && !is_given {
-                builder.note("rows of a session are read as only what is new, because one is shorter than the prompt and answer before it; if that prompt was cut, set --format mooncake-cumulative");
             }
             return Ok(());
         };

@@ -13,9 +13,6 @@ use crate::jobs::values::{list, nanos, text};
 const CONVERSATION: &str = "/gen_ai.conversation.id";
 const TOOLS: &str = "gen_ai.tool.definitions";
 
-/// How deep an agent looks for the agent around it. Spans whose parents form a cycle are not followed without end.
-const MOST_NESTED: usize = 1_000;
-
 struct Span {
     parent: Option<String>,
     /// The session, if the span or its document names one.
@@ -132,7 +129,7 @@ fn add(spans: Vec<(String, Span)>, builder: &mut Builder) -> Result<(), Fault> {
         let above = |at: &usize| places.get(spans[*at].1.parent.as_deref()?).copied();
         let first = places.get(span.parent.as_deref()?).copied();
         std::iter::successors(first, above)
-            .take(MOST_NESTED)
+            .take(1_000) // Parents may form a cycle.
             .find(|at| matches!(spans[*at].1.kind, Kind::Agent))
     };
     let mut sessions: HashMap<usize, String> = HashMap::new();

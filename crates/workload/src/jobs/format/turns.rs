@@ -107,10 +107,9 @@ pub fn messages(_: &mut Builder) -> Rows {
         let session =
             text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {place}"));
         let messages = row.get("messages").map_or(of_row, |_| list(row, "/messages"));
-        let head = builder.head(row);
         let known = open.get(&session).copied().filter(|_| row.get("messages").is_none());
         let (mut node, mut before, mut delay, mut kind) =
-            known.unwrap_or((head, None, None, GapKind::Unknown));
+            known.unwrap_or((builder.head(row), None, None, GapKind::Unknown));
         for message in messages {
             match text(message, "/role").as_deref() {
                 None => return Err(RowReason::Missing("role").into()),
