@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use inferometer_plan::spec::MAX_LENGTH;
 use serde_json::{Value, json};
 
 use super::call::{Call, Content, GapKind, Known, Trace};
 use super::error::{Fault, Problem};
 use super::tree::ROOT;
-use super::values::{Paths, find, list, text, time, tokens};
+use super::values::{Paths, find, kind_of, list, text, time, tokens};
 use crate::trace::RowReason;
 
 // Where the values of a call are in a row, in all formats. No two formats use one name for different values, except the
 // start and the end; their readers set these.
 const ID: Paths = "/request_id|/custom_id|/chat_id|/trace_key|/span_id|/spanId|/event/request/request_id\
     |/event/request/x_request_id";
-const SESSION: Paths = "/event/agent_context/trajectory_id|/event/agent_context/program_id\
+pub const SESSION: Paths = "/event/agent_context/trajectory_id|/event/agent_context/program_id\
     |/event/agent_context/session_id|/attributes/gen_ai.conversation.id|/session_id|/Session ID\
     |/trace_id|/headers/x-session-id";
 const STARTED_BY: Paths =
@@ -63,11 +64,15 @@ const BLOCKS: Paths = "/event/request/replay/input_sequence_hashes|/hash_ids";
 const MESSAGES: Paths = "/messages|/body/messages|/request/messages|/payload/messages|/body/input|/query\
     |/attributes/gen_ai.input.messages|/text_input";
 const TOOLS: Paths = "/tools|/body/tools|/request/tools|/attributes/gen_ai.tool.definitions";
-const SYSTEM: Paths = "/system|/body/system|/body/instructions|/request/system";
+const SYSTEM: Paths = "/system|/body/system|/body/instructions|/request/system\
+    |/attributes/gen_ai.system_instructions";
+const PREVIOUS: Paths = "/body/previous_response_id|/previous_response_id";
+/// What readers of single formats use.
+const OTHERS: Paths = "/first_input_event_type|/newly_append_tokens|/call_type|/response";
 /// All of these, to find keys that are not used.
-const ALL: [Paths; 18] = [
+const ALL: [Paths; 20] = [
     ID, SESSION, STARTED_BY, AGENT, WAITS, START, END, DURATION, GAP, TOOL, PROMPT, OUTPUT,
-    REASONING, CACHED, BLOCKS, MESSAGES, TOOLS, SYSTEM,
+    REASONING, CACHED, BLOCKS, MESSAGES, TOOLS, SYSTEM, PREVIOUS, OTHERS,
 ];
 
 /// The session that started another one.
@@ -88,17 +93,16 @@ pub struct Builder {
     pub waits: Vec<(u32, String)>,
     /// When tools ran: session, from, to in nanoseconds.
     pub tools: Vec<(u32, i64, i64)>,
-    /// Where tool times come from, if the format records when tools run. Then a gap without a tool has no tool time.
-    pub tool_origin: Option<fn(i64) -> Known<i64>>,
+    /// Whether the format records when tools run. Then a gap without a tool has a tool time of 0.
+    pub has_tools: bool,
     /// Sub-agents: their sessions, and the sessions that started them.
     pub started: BTreeMap<u32, Starter>,
-    /// The ids of blocks of the current session, if they mean nothing in others: by id, the one that replaces it.
-    pub local_ids: Option<HashMap<u64, u64>>,
-    /// The line of what is added after the last row.
-    pub late_line: u64,
+    /// The place of the current session, if ids of blocks mean nothing in others.
+    pub scope: Option<(u32, u64)>,
+    /// The file and the line of what is added.
+    pub place: (u32, u64),
     /// By how much the times of the format are rounded, in nanoseconds.
     pub rounding_ns: i64,
-    next_id: u64,
     names: HashMap<String, u32>,
     ids: HashMap<String, u32>,
     /// The last call with each prompt that consists of messages.
@@ -144,26 +148,35 @@ impl Builder {
     /// # Errors
     /// If the row cannot be used, or contradicts an earlier one.
     pub fn add(&mut self, row: &Value, line: u64, unit_ns: i64) -> Result<u32, Fault> {
-        let call = self.read(row, line, unit_ns)?;
+        let mut call = self.read(row, line, unit_ns)?;
         if call.prompt.get().is_none() && call.content.get().is_none() {
             return Err(RowReason::Missing("prompt length").into());
         }
         if self.trace.calls.is_empty() {
             let is_used = |key: &str| {
-                ALL.iter()
-                    .flat_map(|paths| paths.split('|'))
-                    .any(|path| path[1..].split('/').next() == Some(key))
+                let mut paths = ALL.iter().flat_map(|paths| paths.split('|'));
+                paths.any(|path| path[1..].split('/').next() == Some(key))
             };
             let keys = row.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-            let unused: Vec<&str> = keys.filter(|key| !is_used(key)).collect();
+            let unused = keys.filter(|key| !is_used(key)).collect::<Vec<_>>().join(", ");
             if !unused.is_empty() {
-                self.note(&format!(
-                    "keys of the first row that are not used: {}",
-                    unused.join(", ")
-                ));
+                self.note(&format!("keys of the first row that are not used: {unused}"));
             }
         }
-        let added = self.push(call, text(row, SESSION).as_deref())?;
+        let mut session = text(row, SESSION);
+        if let Some(previous) = text(row, PREVIOUS) {
+            self.note("requests with `previous_response_id` have only what is new; it is not used");
+            call.content = Known::Absent;
+            if let Some(before) = self.call(&previous) {
+                let name = self.trace.calls[before as usize].session;
+                session = Some(self.trace.names[name as usize].clone());
+                (call.parents, call.order) = (vec![before], Known::Recorded(()));
+            }
+        }
+        let added = self.push(call, session.as_deref())?;
+        if let Some(id) = text(row, "/response/body/id") {
+            self.ids.entry(id).or_insert(added);
+        }
         let parents = find(row, WAITS).and_then(|(list, _)| list.as_array()).into_iter().flatten();
         self.waits.extend(parents.filter_map(|id| Some((added, id.as_str()?.to_owned()))));
         if let Some(session) = text(row, STARTED_BY) {
@@ -179,23 +192,31 @@ impl Builder {
     /// If the row cannot be used, or contradicts an earlier one.
     pub fn read(&mut self, row: &Value, line: u64, unit_ns: i64) -> Result<Call, Fault> {
         let mut prompt = tokens(row, PROMPT)?;
-        for paths in PROMPT_PLUS {
-            prompt = prompt.map(|prompt| {
-                prompt.saturating_add(tokens(row, paths).ok().flatten().unwrap_or(0))
-            });
+        if find(row, PROMPT).is_some_and(|(_, path)| path.ends_with("usage/input_tokens")) {
+            for paths in PROMPT_PLUS {
+                let more = tokens(row, paths)?.unwrap_or(0);
+                prompt = prompt.map(|prompt| prompt.saturating_add(more));
+            }
         }
         let [start, end, duration, gap, tool] =
             [START, END, DURATION, GAP, TOOL].map(|paths| time(row, paths, unit_ns));
         let (start, tool) = (start?, tool?.map(|tool| tool.max(0)));
         let (end, duration) = (end?, duration?);
-        let gap = gap?.map(|gap| gap.saturating_add(tool.unwrap_or(0)).max(0));
+        let gap = gap?.map(|gap| gap.max(0));
+        let after_tool = tool.map(|tool| tool.saturating_add(gap.unwrap_or(0)));
         let (blocks, messages) = (self.blocks(row)?, self.whole_prompt(row));
+        let (mut id, file) = (text(row, ID).unwrap_or_default(), self.place.0);
+        // Files of batches number their requests each from the begin.
+        if file > 0 && row.get("custom_id").is_some() {
+            id.push_str(&format!(" of file {}", file + 1));
+        }
         Ok(Call {
-            id: text(row, ID).unwrap_or_default(),
+            id,
             agent: text(row, AGENT).map(|agent| self.name(&agent)),
             start_ns: Known::recorded(start),
-            end_ns: Known::recorded(end.or_else(|| start?.checked_add(duration?))),
-            gap_ns: Known::recorded(gap.or(tool)),
+            end_ns: Known::recorded(end)
+                .or(Known::inferred(start.zip(duration).and_then(|(at, ns)| at.checked_add(ns)))),
+            gap_ns: Known::inferred(after_tool).or(Known::recorded(gap)),
             tool_ns: Known::recorded(tool),
             gap_kind: find(row, MESSAGES)
                 .map_or(GapKind::Unknown, |(messages, _)| kind_of(list(messages, "").last())),
@@ -206,6 +227,7 @@ impl Builder {
             output: Known::recorded(tokens(row, OUTPUT)?),
             reasoning: Known::recorded(tokens(row, REASONING)?),
             cached: Known::recorded(tokens(row, CACHED)?),
+            file,
             line,
             ..Call::default()
         })
@@ -215,13 +237,13 @@ impl Builder {
     /// none, it is a session of its own.
     ///
     /// # Errors
-    /// If a prompt or an answer has no tokens, or the id is that of another call.
+    /// If a prompt or an answer has no tokens or too many, or the id is that of another call.
     pub fn push(&mut self, mut call: Call, session: Option<&str>) -> Result<u32, Fault> {
-        if call.prompt.get() == Some(0) {
-            return Err(RowReason::NoInput.into());
-        }
-        if call.output.get() == Some(0) {
-            return Err(RowReason::NoOutput.into());
+        match (call.prompt.get(), call.output.get()) {
+            (Some(0), _) => Err(RowReason::NoInput)?,
+            (_, Some(0)) => Err(RowReason::NoOutput)?,
+            (one, other) if one.max(other) > Some(MAX_LENGTH) => Err(RowReason::TooManyTokens)?,
+            _ => {}
         }
         let new = self.trace.calls.len() as u32;
         if call.id.is_empty() {
@@ -241,9 +263,30 @@ impl Builder {
         if let Some(Content::Messages(node)) = call.content.get() {
             self.by_prompt.insert(node, new);
         }
-        call.file = self.trace.files.len().saturating_sub(1) as u32;
+        call.file = self.place.0;
         self.trace.calls.push(call);
         Ok(new)
+    }
+
+    /// Removes the calls of a row that cannot be used after all, so that a row is used as a whole or not.
+    pub fn forget(&mut self, kept: usize) {
+        if self.trace.calls.len() > kept {
+            let is_kept = |at: u32| (at as usize) < kept;
+            self.trace.calls.truncate(kept);
+            self.waits.retain(|(at, _)| is_kept(*at));
+            self.ids.retain(|_, at| is_kept(*at));
+            self.by_prompt.retain(|_, at| is_kept(*at));
+        }
+    }
+
+    /// Sets the size of a block, which a row states.
+    ///
+    /// # Errors
+    /// If an earlier row states another one.
+    pub fn block_size(&mut self, tokens: u32) -> Result<(), Problem> {
+        let known = self.trace.block_tokens.get().unwrap_or(tokens);
+        self.trace.block_tokens = Known::Recorded(known);
+        if known == tokens { Ok(()) } else { Err(Problem::BlockSizes(tokens, known)) }
     }
 
     /// Adds a call whose row says which call is before it in its session.
@@ -277,9 +320,8 @@ impl Builder {
         let mut node = ROOT;
         for id in ids.as_array().ok_or(RowReason::Hashes)? {
             let mut id = id.as_u64().ok_or(RowReason::Hashes)?;
-            if let Some(ids) = &mut self.local_ids {
-                self.next_id += u64::from(!ids.contains_key(&id));
-                id = *ids.entry(id).or_insert(self.next_id);
+            if let Some(scope) = self.scope {
+                id = hash((scope, id));
             }
             node = self.trace.blocks.child(node, id).ok_or(Problem::TwoMeanings(id))?;
         }
@@ -312,9 +354,7 @@ impl Builder {
     /// Adds a message behind others, and returns its node.
     pub fn message(&mut self, before: u32, message: &Value) -> u32 {
         let text = message.to_string();
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        let node = self.trace.messages.child(before, hasher.finish());
+        let node = self.trace.messages.child(before, hash(&text));
         let node = node.expect("invariant: messages are not chained");
         if self.trace.texts.is_empty() {
             self.trace.texts.push("".into());
@@ -326,19 +366,8 @@ impl Builder {
     }
 }
 
-/// What happened before a call, from the last message of its prompt: a tool ran, or a person wrote.
-pub fn kind_of(message: Option<&Value>) -> GapKind {
-    let Some(message) = message else { return GapKind::Unknown };
-    let types = |path| {
-        list(message, path).iter().filter_map(|part| part["type"].as_str()).collect::<Vec<_>>()
-    };
-    let parts = [types("/content"), types("/parts")].concat();
-    match text(message, "/role|/type|/source").as_deref() {
-        Some("tool" | "function_call_output" | "custom_tool_call_output") => GapKind::Tool,
-        Some("user" | "message") if parts.iter().any(|part| part.starts_with("tool")) => {
-            GapKind::Tool
-        }
-        Some("user" | "message") => GapKind::Human,
-        _ => GapKind::Unknown,
-    }
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

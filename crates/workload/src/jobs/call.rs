@@ -152,6 +152,13 @@ pub struct Trace {
     pub notes: Vec<String>,
 }
 
+impl Call {
+    /// The file and the line.
+    pub fn place(&self) -> (u32, u64) {
+        (self.file, self.line)
+    }
+}
+
 impl Trace {
     /// The parent of a call in the same session; the last one if there are several.
     pub fn previous(&self, call: &Call) -> Option<&Call> {

@@ -71,6 +71,11 @@ pub enum Problem {
         "{0} block ids do not fit {1} tokens in blocks of {2}; correct `hash_ids` or the length"
     )]
     Blocks(u32, u32, u32),
+    /// Blocks of two sizes: that of this row, and that of earlier ones.
+    #[error(
+        "its blocks have {0} tokens, those of earlier rows {1}; read these rows one trace each"
+    )]
+    BlockSizes(u32, u32),
     /// Sessions whose rows are neither whole prompts nor what is new.
     #[error(
         "cannot tell whether rows of session `{0}` are whole prompts or only what is new; set --format to \

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use inferometer_model::stats::median;
 use serde::Serialize;
 
 use super::call::{Call, Content, GapKind, Known, Trace};
@@ -39,8 +40,10 @@ pub struct Gaps {
     pub kind: &'static str,
     /// Their number.
     pub calls: u64,
-    /// The sum of those whose length is known.
-    pub seconds: f64,
+    /// The number of those whose length is known.
+    pub timed: u64,
+    /// The sum of their lengths.
+    pub seconds: Option<f64>,
 }
 
 /// Of how many calls a value is recorded, inferred, invented and absent.
@@ -120,8 +123,7 @@ impl Figures {
         }
         let mut jobs: BTreeMap<u32, Vec<&Call>> = BTreeMap::new();
         calls.iter().for_each(|call| jobs.entry(call.job).or_default().push(call));
-        let mut timed: Vec<[f64; 3]> = jobs.values().filter_map(|calls| times(calls)).collect();
-        timed.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        let timed: Vec<[f64; 3]> = jobs.values().filter_map(|calls| times(calls)).collect();
         let sum_of = |part: usize| timed.iter().map(|times| times[part]).sum::<f64>();
         let share = |part: usize| Some(sum_of(part) / sum_of(0)).filter(|share| share.is_finite());
         let has_tools = calls.iter().any(|call| call.tool_ns.get().is_some());
@@ -129,9 +131,11 @@ impl Figures {
         let gaps = KINDS.map(|(kind, name)| {
             let of_kind =
                 || calls.iter().filter(|call| call.gap_kind == kind && !call.parents.is_empty());
-            let seconds =
-                of_kind().filter_map(|call| call.gap_ns.get()).map(|ns| ns as f64 * 1e-9).sum();
-            Gaps { kind: name, calls: of_kind().count() as u64, seconds }
+            let timed = || of_kind().filter_map(|call| call.gap_ns.get());
+            let (calls, timed, sum) =
+                (of_kind().count(), timed().count(), timed().map(|ns| ns as f64 * 1e-9).sum());
+            let seconds = (timed > 0).then_some(sum);
+            Gaps { kind: name, calls: calls as u64, timed: timed as u64, seconds }
         });
         Self {
             calls: calls.len() as u64,
@@ -140,8 +144,8 @@ impl Figures {
             depth: depth.into_iter().max().unwrap_or(0),
             fan_out: starts.into_iter().max().unwrap_or(0),
             timed_jobs: timed.len() as u64,
-            job_duration_median_s: timed.get(timed.len() / 2).map(|times| times[0]),
-            job_duration_max_s: timed.last().map(|times| times[0]),
+            job_duration_median_s: median(timed.iter().map(|times| times[0])),
+            job_duration_max_s: timed.iter().map(|times| times[0]).reduce(f64::max),
             model_share: share(1),
             tool_share: share(2).filter(|_| has_tools),
             gaps: gaps.into_iter().filter(|gaps| gaps.calls > 0).collect(),

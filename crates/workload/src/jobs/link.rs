@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::builder::{Builder, Starter};
 use super::call::{Call, Content, GapKind, Known, Trace};
 use super::error::{JobsError, Problem};
+use super::tree::{ROOT, Tree};
+use super::values::MS;
 use crate::trace::block_size;
 
 /// How many earlier calls of a session may be the one before a call. More do not run side by side.
@@ -69,12 +71,12 @@ impl Builder {
             let other = if blocks.goes_on(node) { block } else { other };
             if other != tokens {
                 let problem = Problem::TwoSizes(call.id.clone(), tokens, other);
-                return Err(self.trace.refused(at, problem));
+                return Err(self.trace.refused(self.trace.calls[at].place(), problem));
             }
         }
         let Some((at, problem)) = problem else { return Ok(()) };
         if unfit * 2 >= hashed.len() {
-            return Err(self.trace.refused(at, problem));
+            return Err(self.trace.refused(self.trace.calls[at].place(), problem));
         }
         self.note(&format!(
             "{unfit} calls: the number of block ids does not fit the length; their ids are not used"
@@ -89,7 +91,7 @@ impl Builder {
             let call = &mut self.trace.calls[at as usize];
             let Some(found) = found else {
                 let problem = Problem::NoParent(call.id.clone(), parent);
-                return Err(self.trace.refused(at as usize, problem));
+                return Err(self.trace.refused(self.trace.calls[at as usize].place(), problem));
             };
             call.order = Known::Recorded(());
             if !call.parents.contains(&found) {
@@ -106,7 +108,7 @@ impl Builder {
         for (at, call) in self.trace.calls.iter().enumerate() {
             sessions.entry(call.session).or_default().push(at as u32);
         }
-        let calls = &mut self.trace.calls;
+        let Trace { calls, blocks, names, .. } = &mut self.trace;
         for (session, members) in &mut sessions {
             type Time = fn(&Call) -> Option<i64>;
             let times: [Time; 2] = [|call| call.start_ns.get(), |call| call.end_ns.get()];
@@ -116,13 +118,13 @@ impl Builder {
                 members.sort_by_key(|at| time(&calls[*at as usize]));
             }
             let is_alone = members.len() == 1 && !self.started.contains_key(session);
-            if is_alone && self.trace.names[*session as usize] == calls[members[0] as usize].id {
+            if is_alone && names[*session as usize] == calls[members[0] as usize].id {
                 continue;
             }
             for (place, &at) in members.iter().enumerate() {
                 if calls[at as usize].order == Known::Absent {
-                    calls[at as usize].parents =
-                        before(calls, &members[..place], at, self.rounding_ns);
+                    let found = before(calls, blocks, &members[..place], at, self.rounding_ns);
+                    calls[at as usize].parents = found.into_iter().collect();
                     calls[at as usize].order = Known::Inferred(());
                 }
             }
@@ -176,8 +178,10 @@ impl Builder {
         }
     }
 
-    /// Fills gaps from times, and starts from gaps.
+    /// Fills gaps from times, and starts from gaps. A gap that a row states counts if it was measured from the parents.
     fn fill_gaps(&mut self) {
+        // Durations of exact times may still be rounded to 10 ms.
+        let rounding = self.rounding_ns.saturating_add(10 * MS).unsigned_abs();
         for at in self.trace.order.clone() {
             let end = self.trace.parents_end(&self.trace.calls[at as usize]);
             let session = self.trace.previous(&self.trace.calls[at as usize]).is_some();
@@ -185,9 +189,11 @@ impl Builder {
             if call.parents.is_empty() {
                 (call.gap_ns, call.tool_ns) = (Known::Absent, Known::Absent);
             } else if let (Some(start), Some(end)) = (call.start_ns.get(), end) {
-                let measured = Known::Inferred(start.saturating_sub(end).max(0));
-                let is_chain = session && call.parents.len() == 1;
-                call.gap_ns = if is_chain { call.gap_ns.or(measured) } else { measured };
+                let measured = start.saturating_sub(end).max(0);
+                let stated = call.gap_ns.get().filter(|_| session && call.parents.len() == 1);
+                if stated.is_none_or(|gap| gap.abs_diff(measured) > rounding) {
+                    call.gap_ns = Known::Inferred(measured);
+                }
             } else if let (Some(gap), Some(end)) = (call.gap_ns.get(), end) {
                 call.start_ns = Known::inferred(end.checked_add(gap));
             }
@@ -206,12 +212,17 @@ impl Builder {
             let end = calls.iter().filter_map(|at| call(at).end_ns.get()).max();
             agents.entry(starter.session).or_default().extend(begin.zip(end));
         }
-        let mut tools: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
+        agents.values_mut().for_each(|agents| agents.sort_unstable());
+        // Each span has the last end up to it as well, so that those that ended before a gap are found at once.
+        let mut tools: BTreeMap<u32, Vec<(i64, i64, i64)>> = BTreeMap::new();
         self.tools.sort_unstable();
         for (session, from, to) in std::mem::take(&mut self.tools) {
-            let mut inside = agents.get(&session).into_iter().flatten();
-            if !inside.any(|(begin, end)| from <= *begin && *end <= to) {
-                tools.entry(session).or_default().push((from, to));
+            let agents = agents.get(&session).map_or(&[][..], Vec::as_slice);
+            let after = &agents[agents.partition_point(|agent| agent.0 < from)..];
+            if !after.iter().take_while(|agent| agent.0 <= to).any(|agent| agent.1 <= to) {
+                let spans = tools.entry(session).or_default();
+                let last = spans.last().map_or(to, |span| span.2.max(to));
+                spans.push((from, to, last));
             }
         }
         for at in 0..self.trace.calls.len() {
@@ -220,10 +231,11 @@ impl Builder {
             let Some((from, to)) = window else { continue };
             let spans = tools.get(&call.session).map_or(&[][..], Vec::as_slice);
             // Spans are sorted by their start, and tools of a gap start before its end.
-            let spans = &spans[..spans.partition_point(|span| span.0 < to)];
-            let tool_ns = union(spans.iter().copied(), from, to);
+            let until = spans.partition_point(|span| span.0 < to);
+            let since = spans.partition_point(|span| span.2 <= from).min(until);
+            let tool_ns = union(spans[since..until].iter().map(|span| (span.0, span.1)), from, to);
             self.trace.calls[at].tool_ns =
-                call.tool_ns.or(self.tool_origin.map_or(Known::Absent, |origin| origin(tool_ns)));
+                call.tool_ns.or(Known::inferred(self.has_tools.then_some(tool_ns)));
         }
     }
 
@@ -238,21 +250,31 @@ impl Builder {
     }
 }
 
-/// The call before another one in its session: the one that ended last before it started. If ends are not known, the
-/// one before it. None if all others were still running.
-fn before(calls: &[Call], earlier: &[u32], at: u32, rounding_ns: i64) -> Vec<u32> {
+/// The call before another one in its session: of those that ended before it started, the one with the longest common
+/// beginning of the prompts, and of these the one that ended last. If ends are not known, the one before it. None if all
+/// others were still running.
+fn before(calls: &[Call], blocks: &Tree, earlier: &[u32], at: u32, rounding: i64) -> Option<u32> {
+    let node = |at: u32| match calls[at as usize].content.get() {
+        Some(Content::Blocks(node)) => node,
+        _ => ROOT,
+    };
     let near = &earlier[earlier.len().saturating_sub(MOST_AT_ONCE)..];
     let ends = near.iter().map(|at| Some((calls[*at as usize].end_ns.get()?, *at)));
     let ends: Option<Vec<(i64, u32)>> = ends.collect();
-    let found = match calls[at as usize].start_ns.get().zip(ends) {
-        Some((start, ends)) => ends
-            .into_iter()
-            .filter(|(end, _)| *end <= start.saturating_add(rounding_ns))
-            .max()
-            .map(|(_, at)| at),
-        None => earlier.last().copied(),
+    let Some((start, mut ends)) = calls[at as usize].start_ns.get().zip(ends) else {
+        return earlier.last().copied();
     };
-    found.into_iter().collect()
+    ends.retain(|(end, _)| *end <= start.saturating_add(rounding));
+    ends.sort_unstable_by(|one, other| other.cmp(one));
+    let (mut most, mut found) = (0, ends.first()?.1);
+    for (_, other) in ends {
+        // A prompt that is no longer than the common beginning so far cannot have a longer one.
+        if blocks.depth(node(other)) > most {
+            let shared = blocks.shared(node(at), node(other));
+            (most, found) = if shared > most { (shared, other) } else { (most, found) };
+        }
+    }
+    Some(found)
 }
 
 /// How much of the previous prompt and answer a prompt keeps. If it begins with the whole previous prompt and has room
@@ -296,9 +318,8 @@ pub fn union(spans: impl Iterator<Item = (i64, i64)>, from: i64, to: i64) -> i64
 }
 
 impl Trace {
-    /// The error for a call.
-    fn refused(&self, at: usize, problem: Problem) -> JobsError {
-        let Call { file, line, .. } = self.calls[at];
+    /// The error for a call or a row at this place.
+    pub fn refused(&self, (file, line): (u32, u64), problem: Problem) -> JobsError {
         JobsError::Row { path: self.files[file as usize].clone(), line, problem }
     }
 
@@ -336,7 +357,7 @@ impl Trace {
                         self.calls[at].parents.iter().find(|parent| waits[**parent as usize] > 0);
                     at = next.map_or(at, |parent| *parent as usize);
                 }
-                Err(self.refused(at, Problem::Cycle(self.calls[at].id.clone())))
+                Err(self.refused(self.calls[at].place(), Problem::Cycle(self.calls[at].id.clone())))
             }
         }
     }

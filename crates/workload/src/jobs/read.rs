@@ -52,26 +52,27 @@ fn read_all<'a>(
                     None => current = Some((found, found.2(&mut builder))),
                 }
             }
+            builder.place = (builder.trace.files.len() as u32 - 1, line);
+            let kept = builder.trace.calls.len();
             let read = match (row, &mut current) {
                 (Ok(row), Some((_, rows))) => rows(Some(row), line, &mut builder),
                 (Err(reason), _) => Err(Fault::Row(reason)),
                 _ => Ok(()),
             };
             let fault = |fault| match builder.left_out(number, fault) {
-                Err(Fault::Trace(problem)) => {
-                    Err(JobsError::Row { path: path.to_owned(), line, problem })
+                Err(Fault::Trace(problem)) => Err(builder.trace.refused(builder.place, problem)),
+                _ => {
+                    builder.forget(kept);
+                    Ok(())
                 }
-                _ => Ok(()),
             };
             read.or_else(fault)
         })?;
     }
     if let Some((format, mut rows)) = current {
         builder.trace.format = format.0;
-        let ended = rows(None, 0, &mut builder);
-        if let Err(Fault::Trace(problem)) = ended {
-            let path = builder.trace.files.first().cloned().unwrap_or_default();
-            return Err(JobsError::Row { path, line: builder.late_line, problem });
+        if let Err(Fault::Trace(problem)) = rows(None, 0, &mut builder) {
+            return Err(builder.trace.refused(builder.place, problem));
         }
     }
     builder.finish()

@@ -31,9 +31,11 @@ pub fn rows(
 ) -> Result<(), JobsError> {
     let (mut line, mut number) = (Vec::new(), 0);
     let (mut names, mut is_first): (Option<Vec<String>>, bool) = (None, true);
-    let mut is_read = false;
+    let (mut is_read, mut size) = (false, 0);
     while next(&mut *reader, path, &mut line, b'\n')? {
         number += 1;
+        size += line.len();
+        limit(path, "lines", size, data_set::MAX_FILE_BYTES as usize)?;
         let text = line.strip_prefix(MARK).unwrap_or(&line).trim_ascii();
         if text.is_empty() {
             continue;
@@ -79,6 +81,7 @@ pub fn rows(
 /// Calls `visit` for a row, or for each element of a list.
 fn each(row: &Value, line: u64, visit: &mut Visit<'_>) -> Result<(), JobsError> {
     match row {
+        Value::Array(rows) if rows.is_empty() => visit(Err(RowReason::NotAnObject), line),
         Value::Array(rows) => (line..).zip(rows).try_for_each(|(line, row)| visit(Ok(row), line)),
         row => visit(Ok(row), line),
     }
@@ -124,13 +127,16 @@ fn next(
     line.clear();
     let read = reader.take(MOST_BYTES as u64 + 1).read_until(end, line);
     let count = read.map_err(|error| WorkloadError::unreadable(path, error))?;
-    if count > MOST_BYTES {
-        let most = MOST_BYTES >> 20;
-        let reason =
-            format!("a line or a JSON document of more than {most} MiB, which is the limit");
-        return Err(WorkloadError::unreadable(path, reason));
-    }
+    limit(path, "a line or a JSON document", count, MOST_BYTES)?;
     Ok(count > 0)
+}
+
+fn limit(path: &Path, what: &str, size: usize, most: usize) -> Result<(), WorkloadError> {
+    if size <= most {
+        return Ok(());
+    }
+    let reason = format!("{what} of more than {} MiB, which is the limit", most >> 20);
+    Err(WorkloadError::unreadable(path, reason))
 }
 
 /// The fields of a line of CSV without spaces and quotes around them. A field never contains a comma.

@@ -4,6 +4,7 @@ use inferometer_model::calendar::{decimal, parse};
 use inferometer_plan::spec::MAX_LENGTH;
 use serde_json::Value;
 
+use super::call::GapKind;
 use crate::trace::RowReason;
 
 /// One second, in nanoseconds.
@@ -67,5 +68,19 @@ pub fn tokens(row: &Value, paths: Paths) -> Result<Option<u32>, RowReason> {
     match found.map(u32::try_from).map_err(|_| RowReason::NotTokens(name))? {
         Ok(tokens @ ..=MAX_LENGTH) => Ok(Some(tokens)),
         _ => Err(RowReason::TooManyTokens),
+    }
+}
+
+/// What happened before a call, from the last message of its prompt: a tool ran, or a person wrote.
+pub fn kind_of(message: Option<&Value>) -> GapKind {
+    let Some(message) = message else { return GapKind::Unknown };
+    let mut parts = list(message, "/content").iter().chain(list(message, "/parts"));
+    let has_tool =
+        parts.any(|part| part["type"].as_str().is_some_and(|kind| kind.starts_with("tool")));
+    match text(message, "/role|/type|/source").as_deref() {
+        Some("tool" | "function_call_output" | "custom_tool_call_output") => GapKind::Tool,
+        Some("user" | "message") if has_tool => GapKind::Tool,
+        Some("user" | "message") => GapKind::Human,
+        _ => GapKind::Unknown,
     }
 }

@@ -103,10 +103,10 @@ fn text(trace: &Trace, figures: &Figures) -> String {
         }
         None => "- (starts or ends are not recorded)".to_owned(),
     };
-    let gaps = figures
-        .gaps
-        .iter()
-        .map(|gaps| format!("{} {} ({:.2} s)", gaps.kind, gaps.calls, gaps.seconds));
+    let gaps = figures.gaps.iter().map(|gaps| {
+        let seconds = gaps.seconds.map_or(String::new(), |seconds| format!(" ({seconds:.2} s)"));
+        format!("{} {}{seconds}", gaps.kind, gaps.calls)
+    });
     let ideal = figures.ideal.map(|ideal| {
         let (with, without) = (percent(ideal.share), percent(ideal.share_without_answers));
         let known = known(ideal.prompt.calls);

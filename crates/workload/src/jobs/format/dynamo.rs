@@ -3,28 +3,28 @@
 use serde_json::Value;
 
 use super::{Builder, MS, Rows, S, each};
+use crate::jobs::builder::SESSION;
 use crate::jobs::call::{GapKind, Known};
 use crate::jobs::values::{list, text, time};
+use crate::trace::RowReason;
 
 /// Dynamo: a row is the end of a call or of a tool. Calls have no start.
 pub fn dynamo(builder: &mut Builder) -> Rows {
     builder.trace.blocks.is_chained = true;
-    builder.tool_origin = Some(Known::Recorded);
+    builder.has_tools = true;
     each(|row, line, builder| {
         if row.pointer("/event/request").is_none() {
-            let session =
-                text(row, "/event/agent_context/trajectory_id|/event/agent_context/session_id");
+            let session = text(row, SESSION).ok_or(RowReason::Missing("session_id"))?;
             let from = time(row, "/event/tool/started_at_unix_ms", MS)?;
             let to = time(row, "/event/tool/ended_at_unix_ms|/event/event_time_unix_ms", MS)?;
-            if let (Some(session), Some((from, to))) = (session, from.zip(to)) {
-                let session = builder.name(&session);
-                builder.tools.push((session, from, to));
-            }
+            let (from, to) = from.zip(to).ok_or(RowReason::Missing("started_at_unix_ms"))?;
+            let session = builder.name(&session);
+            builder.tools.push((session, from, to));
             return Ok(());
         }
         let block = row.pointer("/event/request/replay/trace_block_size").and_then(Value::as_u64);
         let block = block.and_then(|block| u32::try_from(block).ok()).filter(|block| *block > 0);
-        builder.trace.block_tokens = builder.trace.block_tokens.or(Known::recorded(block));
+        block.map_or(Ok(()), |block| builder.block_size(block))?;
         let at = builder.add(row, line, MS)?;
         let call = &mut builder.trace.calls[at as usize];
         call.start_ns = Known::Absent;
@@ -35,7 +35,7 @@ pub fn dynamo(builder: &mut Builder) -> Rows {
 
 /// TraceLab: a row is a call with the tools that it called. What the provider cached is not what prompts share.
 pub fn tracelab(builder: &mut Builder) -> Rows {
-    builder.tool_origin = Some(Known::Recorded);
+    builder.has_tools = true;
     each(|row, line, builder| {
         let at = builder.add(row, line, S)?;
         let last = list(row, "/timing_events").last().map(|event| time(event, "/timestamp", S));

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Builder, Fault, Rows, S, each};
-use crate::jobs::builder::{Starter, kind_of};
+use crate::jobs::builder::Starter;
 use crate::jobs::call::{Call, Content, GapKind, Known};
 use crate::jobs::tree::ROOT;
-use crate::jobs::values::{list, text, time};
+use crate::jobs::values::{kind_of, list, text, time};
 
 /// What is known before a call of a session.
 struct Open {
@@ -56,13 +56,24 @@ impl Open {
 
 /// Claude Code: a call is several lines of an assistant with one request id, each with the usage so far.
 pub fn claude(builder: &mut Builder) -> Rows {
-    builder.tool_origin = Some(Known::Inferred);
+    builder.has_tools = true;
     let mut sessions: HashMap<String, Open> = HashMap::new();
+    // The last message and the session of each line.
+    let mut lines: HashMap<String, (u32, String)> = HashMap::new();
     each(move |row, line, builder| {
         let Some(root) = text(row, "/sessionId") else { return Ok(()) };
         let is_agent = row["isSidechain"] == true;
-        let agent = || text(row, "/agentId").unwrap_or_else(|| "agent".to_owned());
-        let session = if is_agent { format!("{root}/{}", agent()) } else { root.clone() };
+        let uuid = text(row, "/uuid").unwrap_or_default();
+        let above = text(row, "/parentUuid").and_then(|id| lines.get(&id).cloned());
+        let above = above.filter(|(_, of)| of.starts_with(&root));
+        let session = match (text(row, "/agentId"), &above) {
+            _ if !is_agent => root.clone(),
+            (Some(agent), _) => format!("{root}/{agent}"),
+            // Without a name, a side chain is named by its first line.
+            (None, Some((_, of))) if *of != root => of.clone(),
+            _ => format!("{root}/{uuid}"),
+        };
+        let above = above.filter(|(_, of)| *of == session).map(|(node, _)| node);
         let open = sessions.entry(session.clone()).or_default();
         let (message, at) = (&row["message"], time(row, "/timestamp", S)?);
         let parts = list(message, "/content");
@@ -71,8 +82,11 @@ pub fn claude(builder: &mut Builder) -> Rows {
                 for part in parts {
                     open.tool(text(part, "/tool_use_id"), &session, at, builder);
                 }
+                let is_result = parts.iter().any(|part| part["type"] == "tool_result");
                 if row["isCompactSummary"] == true {
                     open.node = ROOT;
+                } else if let Some(above) = above.filter(|_| !is_result) {
+                    open.node = above;
                 }
                 open.input(message, at, builder);
             }
@@ -95,6 +109,8 @@ pub fn claude(builder: &mut Builder) -> Rows {
             }
             _ => {}
         }
+        let is_message = row.get("message").is_some();
+        lines.insert(uuid, (above.filter(|_| !is_message).unwrap_or(open.node), session.clone()));
         if is_agent {
             let starter = Starter { session: builder.name(&root), in_background: false };
             let child = builder.name(&session);
@@ -104,9 +120,10 @@ pub fn claude(builder: &mut Builder) -> Rows {
     })
 }
 
-/// Codex: a call ends with a line of sums of tokens, which may come twice.
+/// Codex: a call ends with a line of sums of tokens, which may come twice. The first sums may have calls before the file
+/// in them, and the sums begin anew if a session is resumed.
 pub fn codex(builder: &mut Builder) -> Rows {
-    builder.tool_origin = Some(Known::Inferred);
+    builder.has_tools = true;
     let (mut session, mut open) = (String::new(), Open::default());
     each(move |row, line, builder| {
         let (payload, at) = (&row["payload"], time(row, "/timestamp", S)?);
@@ -131,20 +148,23 @@ pub fn codex(builder: &mut Builder) -> Rows {
             }
             Some("event_msg") if kind == "token_count" => {
                 let name = ["input", "cached_input", "output", "reasoning_output"];
-                let sums = name.map(|name| {
-                    payload["info"]["total_token_usage"][format!("{name}_tokens")].as_u64()
+                let of = |usage: &str| {
+                    name.map(|name| payload["info"][usage][format!("{name}_tokens")].as_u64())
+                };
+                let (sums, last) = (of("total_token_usage"), of("last_token_usage"));
+                let Some(input) = sums[0].filter(|sum| *sum != open.sums[0]) else {
+                    return Ok(());
+                };
+                let before = std::mem::replace(&mut open.sums, sums.map(|sum| sum.unwrap_or(0)));
+                let is_anew = before[0] == 0 || input < before[0];
+                let since = if is_anew { [0; 4] } else { before };
+                let sums = if is_anew && last[0].is_some() { last } else { sums };
+                let [prompt, cached, output, reasoning] = [0, 1, 2, 3].map(|at| {
+                    let new = sums[at].map(|sum| sum.saturating_sub(since[at]));
+                    Known::inferred(new.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)))
                 });
-                let Some(input) = sums[0] else { return Ok(()) };
-                // The sums begin anew if a session is resumed.
-                let before = if input < open.sums[0] { [0; 4] } else { open.sums };
-                let new = |at: usize| u32::try_from(sums[at]?.saturating_sub(before[at])).ok();
-                if input > before[0] {
-                    let [prompt, cached, output, reasoning] =
-                        [0, 1, 2, 3].map(|at| Known::recorded(new(at)));
-                    let call = Call { prompt, cached, output, reasoning, line, ..Call::default() };
-                    builder.push(open.call(call, at), Some(&session))?;
-                }
-                open.sums = sums.map(|sum| sum.unwrap_or(0));
+                let call = Call { prompt, cached, output, reasoning, line, ..Call::default() };
+                builder.push(open.call(call, at), Some(&session))?;
             }
             Some("compacted") => open.node = builder.message(ROOT, payload),
             _ => {}

@@ -37,7 +37,11 @@ pub fn rows(builder: &mut Builder, mut is_whole: Option<bool>) -> Rows {
     let (is_given, mut last) = (is_whole.is_some(), HashMap::new());
     Box::new(move |row, line, builder| {
         let Some(row) = row else {
+            builder.note("times are read as milliseconds; `run` finds the unit from the rows");
             if is_whole == Some(false) {
+                if !is_given {
+                    builder.note("rows of a session are read as only what is new, because one is shorter than the prompt and answer before it; if that prompt was cut, set --format mooncake-cumulative");
+                }
                 make_whole(builder);
             }
             return Ok(());
@@ -48,6 +52,7 @@ pub fn rows(builder: &mut Builder, mut is_whole: Option<bool>) -> Rows {
         let before: Option<u32> = last.insert(call.session, at);
         let Some(before) = before.filter(|_| !is_given) else { return Ok(()) };
         let shown = shows_whole(builder, call, &builder.trace.calls[before as usize], known);
+        let shown = shown.or(is_whole.filter(|_| call.content.get().is_none()));
         if shown.is_none() || is_whole.is_some_and(|is_whole| Some(is_whole) != shown) {
             return Err(
                 Problem::Sessions(builder.trace.names[call.session as usize].clone()).into()
@@ -58,9 +63,9 @@ pub fn rows(builder: &mut Builder, mut is_whole: Option<bool>) -> Rows {
     })
 }
 
-/// Whether a row is a whole prompt, because it shares ids with the row before it in its session or is as long as that
-/// with its answer; or only what is new, because its ids are new and it is shorter. `known` is the number of nodes before
-/// the row. None if it is neither.
+/// Whether a row is a whole prompt, because it shares ids with the row before it in its session; or only what is new,
+/// because it is shorter than that with its answer and has no known ids. `known` is the number of nodes before the row.
+/// None if it is neither.
 fn shows_whole(builder: &Builder, call: &Call, before: &Call, known: usize) -> Option<bool> {
     let is_long =
         call.prompt.get()? >= before.prompt.get()?.saturating_add(before.output.get().unwrap_or(0));
@@ -74,7 +79,7 @@ fn shows_whole(builder: &Builder, call: &Call, before: &Call, known: usize) -> O
                 (is_new && !is_long).then_some(false)
             }
         }
-        _ => Some(is_long),
+        _ => (!is_long).then_some(false),
     }
 }
 

@@ -28,7 +28,7 @@ enum Kind {
 
 /// The reader. Spans may come before their parents, so calls are added after the last row.
 pub fn rows(builder: &mut Builder) -> Rows {
-    builder.tool_origin = Some(Known::Recorded);
+    builder.has_tools = true;
     let mut spans: Vec<(String, Span)> = Vec::new();
     let mut tools: HashMap<String, Value> = HashMap::new();
     Box::new(move |row, line, builder| {
@@ -70,15 +70,11 @@ fn read(
     // Whole numbers are nanoseconds; other times are dates.
     let at = |paths| {
         let value = text(span, paths)?;
-        nanos(
-            &Value::from(value.as_str()),
-            if value.len() > 15 && value.parse::<i64>().is_ok() { 1 } else { S },
-        )
+        let is_nanos = value.len() > 15 && value.parse::<i64>().is_ok();
+        nanos(&Value::from(value), if is_nanos { 1 } else { S })
     };
-    let (start, end) = (
-        at("/start_time|/startTimeUnixNano|/startTime"),
-        at("/end_time|/endTimeUnixNano|/endTime"),
-    );
+    let start = at("/start_time|/startTimeUnixNano|/startTime");
+    let end = at("/end_time|/endTimeUnixNano|/endTime");
     let kind = match name.split(' ').next().unwrap_or_default() {
         "chat" | "text_completion" | "generate_content" => {
             let mut row = json!({ "attributes": attributes });
@@ -118,12 +114,9 @@ fn attributes(span: &Value) -> Value {
     if let Some(messages) = found.remove("gen_ai.prompt") {
         found.entry("gen_ai.input.messages").or_insert(messages);
     }
-    for name in ["gen_ai.input.messages", TOOLS] {
-        let parsed = found
-            .get(name)
-            .and_then(Value::as_str)
-            .and_then(|text| serde_json::from_str(text).ok());
-        found.extend(parsed.map(|parsed| (name.to_owned(), parsed)));
+    for name in ["gen_ai.input.messages", "gen_ai.system_instructions", TOOLS] {
+        let parsed = found.get(name).and_then(Value::as_str).map(serde_json::from_str);
+        found.extend(parsed.into_iter().flatten().map(|parsed| (name.to_owned(), parsed)));
     }
     Value::Object(found)
 }
@@ -136,7 +129,7 @@ fn add(spans: Vec<(String, Span)>, builder: &mut Builder) -> Result<(), Fault> {
         let above = |at: &usize| places.get(spans[*at].1.parent.as_deref()?).copied();
         let first = places.get(span.parent.as_deref()?).copied();
         std::iter::successors(first, above)
-            .take(spans.len())
+            .take(1_000) // Parents may form a cycle.
             .find(|at| matches!(spans[*at].1.kind, Kind::Agent))
     };
     let mut sessions: HashMap<usize, String> = HashMap::new();
@@ -158,7 +151,7 @@ fn add(spans: Vec<(String, Span)>, builder: &mut Builder) -> Result<(), Fault> {
             }
             Kind::Call(call) => {
                 let session = span.session.as_ref().or(session).map(String::as_str);
-                builder.late_line = call.line;
+                builder.place = call.place();
                 let added = builder.push((**call).clone(), session);
                 let outer = of_agent.and_then(|at| sessions.get(&agent(&spans[at].1)?));
                 match (added, outer) {

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Builder, Fault, Rows, S, each};
-use crate::jobs::builder::kind_of;
 use crate::jobs::call::{Call, Known};
-use crate::jobs::values::{find, list, text, time, tokens};
+use crate::jobs::values::{find, kind_of, list, text, time, tokens};
 
 /// ATIF: a document is a trajectory with its sub-agents. The time of an agent's step is the end of its call.
 pub fn atif(_: &mut Builder) -> Rows {

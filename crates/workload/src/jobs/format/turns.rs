@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{Builder, Fault, MS, Rows, S, each};
-use crate::jobs::builder::kind_of;
 use crate::jobs::call::{Call, Content, GapKind, Known};
 use crate::jobs::error::Problem;
 use crate::jobs::tree::ROOT;
-use crate::jobs::values::{list, text, time, tokens};
+use crate::jobs::values::{kind_of, list, text, time, tokens};
 use crate::trace::RowReason;
 
 /// A call, the session that it starts, and the session and the turn that wait for its end.
@@ -26,7 +25,7 @@ pub fn aiperf(_: &mut Builder) -> Rows {
             for (by, name, join) in std::mem::take(&mut started) {
                 let own: &[u32] = calls.get(&name).map_or(&[], Vec::as_slice);
                 let (Some(&first), Some(&last)) = (own.first(), own.last()) else {
-                    builder.late_line = all[by as usize].line;
+                    builder.place = all[by as usize].place();
                     return Err(Problem::NoParent(all[by as usize].id.clone(), name).into());
                 };
                 all[first as usize].parents.push(by);
@@ -104,29 +103,30 @@ pub fn messages(_: &mut Builder) -> Rows {
     let mut open: HashMap<String, (u32, Option<u32>, Option<i64>, GapKind)> = HashMap::new();
     each(move |row, line, builder| {
         let of_row = std::slice::from_ref(row);
-        let messages = if row.get("messages").is_some() { list(row, "/messages") } else { of_row };
         let place = builder.trace.calls.len() + 1;
         let session =
             text(row, "/conversation_id|/id").unwrap_or_else(|| format!("conversation {place}"));
-        let head = builder.head(row);
-        let (node, before, delay, kind) =
-            open.entry(session.clone()).or_insert((head, None, None, GapKind::Unknown));
+        let messages = row.get("messages").map_or(of_row, |_| list(row, "/messages"));
+        let known = open.get(&session).copied().filter(|_| row.get("messages").is_none());
+        let (mut node, mut before, mut delay, mut kind) =
+            known.unwrap_or((builder.head(row), None, None, GapKind::Unknown));
         for message in messages {
             match text(message, "/role").as_deref() {
                 None => return Err(RowReason::Missing("role").into()),
                 Some("assistant") => {
-                    let content = Known::Recorded(Content::Messages(*node));
+                    let content = Known::Recorded(Content::Messages(node));
                     let gap_ns = Known::recorded(delay.take());
-                    let call = Call { content, gap_ns, gap_kind: *kind, line, ..Call::default() };
-                    *before = Some(builder.push_after(call, &session, *before)?);
+                    let call = Call { content, gap_ns, gap_kind: kind, line, ..Call::default() };
+                    before = Some(builder.push_after(call, &session, before)?);
                 }
                 Some(_) => {
-                    *delay = time(message, "/delay_seconds", S)?.or(*delay);
-                    *kind = kind_of(Some(message));
+                    delay = time(message, "/delay_seconds", S)?.or(delay);
+                    kind = kind_of(Some(message));
                 }
             }
-            *node = builder.message(*node, message);
+            node = builder.message(node, message);
         }
+        open.insert(session, (node, before, delay, kind));
         Ok(())
     })
 }
@@ -137,8 +137,8 @@ pub fn trie(_: &mut Builder) -> Rows {
         let session = format!("session {}", builder.trace.calls.len() + 1);
         let answers = list(row, "/assistant_response_length").iter();
         let (mut before, mut kept) = (None, 0);
-        for (turn, answer) in answers.chain(row.get("final_assistant_response_length")).enumerate()
-        {
+        let last = row.get("final_assistant_response_length").filter(|last| !last.is_null());
+        for (turn, answer) in answers.chain(last).enumerate() {
             let new = match turn.checked_sub(1) {
                 None => tokens(row, "/input_prompt_length")?,
                 Some(turn) => {

@@ -1,13 +1,11 @@
 //! Weka (AgentX, cc-traces): a session with its sub-agents, whose calls lie inside it. All times count from the start of
 //! the session. The last, incomplete block of a prompt has no id.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::{Builder, Fault, Rows, S};
 use crate::jobs::builder::Starter;
-use crate::jobs::call::{GapKind, Known};
+use crate::jobs::call::GapKind;
 use crate::jobs::error::Problem;
 use crate::jobs::values::{list, nanos, text, tokens};
 use crate::trace::RowReason;
@@ -19,12 +17,9 @@ pub fn rows(builder: &mut Builder) -> Rows {
         let Some(row) = row else { return Ok(()) };
         let block = tokens(row, "/block_size")?.filter(|block| *block > 0);
         let block = block.ok_or(RowReason::NotTokens("block_size"))?;
-        if builder.trace.block_tokens.get().is_some_and(|known| known != block) {
-            return Err(RowReason::Blocks(block).into());
-        }
-        builder.trace.block_tokens = Known::Recorded(block);
+        builder.block_size(block)?;
         let is_local = text(row, "/hash_id_scope").is_none_or(|scope| scope == "local");
-        builder.local_ids = is_local.then(HashMap::new);
+        builder.scope = is_local.then_some(builder.place);
         let session = text(row, "/id")
             .unwrap_or_else(|| format!("session {}", builder.trace.calls.len() + 1));
         requests(row, line, &session, builder)
