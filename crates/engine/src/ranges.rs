@@ -169,9 +169,10 @@ pub fn figure_ranges(
             _ => interval,
         };
         let [low, high] = widened(interval, predicted, of_speed[at]);
-        // No more requests end than arrive.
+        // No more requests end than arrive. A range from measured rows holds what clients state, which may be a little
+        // more.
         let interval = match inputs.kind {
-            LoadKind::Open { rate: Some(rate), scatter } if at == 0 => {
+            LoadKind::Open { rate: Some(rate), scatter } if at == 0 && !calibrated => {
                 [low, high.min(rate * (NINE_OF_TEN * scatter).exp()).max(predicted)]
             }
             _ => [low, high],
