@@ -310,7 +310,7 @@ def test_a_sweep_in_virtual_time_ends_at_saturation(small):
         **_files(small),
     )
     [answer] = run.summary["sweeps"]
-    assert "The server saturates at " in answer["answer"]
+    assert "the server saturates at " in answer["answer"]
     assert answer["knee"]["load"] <= 8 and answer["gpus"] == 2
 
 
