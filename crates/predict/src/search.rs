@@ -71,7 +71,7 @@ pub fn search(
     let mut player = Player::new(plan, context, config.clone())?;
     let mut time = PlayTime::default();
     let began = monotonic_now();
-    let mut rows = Vec::new();
+    let (mut rows, mut simulated) = (Vec::new(), Vec::new());
     for &cell in &plan.cells {
         rows.push((cell, row(config, cell, None)?, None));
         let trials = player.cell(cell, &mut |begin, records| {
@@ -79,10 +79,13 @@ pub fn search(
             time.span += span(&records);
             stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS], None)
         })?;
-        stored.ranges.extend(ranges_of_answers(plan, context, config, cell, &trials)?);
         stored.grid.end_trials(cell, plan);
+        simulated.push((cell, trials));
     }
     time.simulation = monotonic_now().since(began);
+    for (cell, trials) in &simulated {
+        stored.ranges.extend(ranges_of_answers(plan, context, config, *cell, trials)?);
+    }
     let requests = player.requests.as_ref();
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Without prompts, only the lengths exist, so there is no hash that could distinguish two workloads.

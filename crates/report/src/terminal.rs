@@ -11,7 +11,7 @@ use inferometer_model::{Finding, Severity, visible};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::{Table, answers, extra_tables, headline, label, mark, table};
+use crate::{Table, answers, extra_tables, headline, label, mark, table, text_table};
 
 /// Whether the text has ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,18 +128,13 @@ fn wrapped(text: &str, screen: Screen, indent: usize, paint: Paint) -> String {
     let text = clean(text);
     let Some(columns) = screen.columns else { return painted(screen.colour, paint, &text) };
     let words = text.trim_start();
-    let mut lines = vec![text[..text.len() - words.len()].to_owned()];
-    for word in words.split(' ') {
-        let line = lines.last_mut().expect("invariant: there is a line");
-        let is_begun = !line.trim().is_empty();
-        if is_begun && line.width() + 1 + word.width() > columns {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-        } else {
-            let space = if is_begun { " " } else { "" };
-            let _ = write!(line, "{space}{word}");
-        }
-    }
-    let lines = lines.iter().map(|line| painted(screen.colour, paint, line));
+    let first = &text[..text.len() - words.len()];
+    let room = columns.saturating_sub(indent.max(first.len()));
+    let fits = |line: &str, word: &str| line.width() + 1 + word.width() <= room;
+    let rest = " ".repeat(indent);
+    let begins = std::iter::once(first).chain(std::iter::repeat(rest.as_str()));
+    let lines = begins.zip(text_table::wrapped(words, fits));
+    let lines = lines.map(|(begin, line)| painted(screen.colour, paint, &format!("{begin}{line}")));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -224,8 +224,16 @@ pub(crate) struct TerminalTable {
 
 /// The words of a text, wrapped to lines: a word that fits after the words of a line is added to it.
 pub(crate) fn wrapped(text: &str, fits: impl Fn(&str, &str) -> bool) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
+        match words.last_mut() {
+            // A number and its percent sign stay together.
+            Some(number) if word.starts_with('%') => *number += &format!(" {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in &words {
         match lines.last_mut() {
             Some(line) if fits(line, word) => {
                 line.push(' ');
@@ -266,6 +274,12 @@ fn padded(text: &str, width: usize, align: Align) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_and_its_percent_sign_stay_in_one_line() {
+        let lines = wrapped("rate (95 % interval)", |line, word| line.len() + word.len() < 8);
+        assert_eq!(lines, ["rate", "(95 %", "interval)"]);
+    }
 
     #[test]
     fn chinese_text_takes_two_columns_per_character() {

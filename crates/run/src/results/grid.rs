@@ -104,7 +104,7 @@ impl Grid {
     /// of the server.
     pub fn rate_limit(&self, cell: CellPlan) -> Option<&str> {
         let rejection = self.cells.iter().find(|known| known.cell == cell)?.rejection.as_deref();
-        rejection.filter(|told| told.contains("429"))
+        rejection.filter(|told| told.starts_with("HTTP status 429"))
     }
 
     /// The state of the plan's search or sweep after the trials of a cell so far; `None` if the plan has neither.
@@ -190,8 +190,12 @@ mod tests {
             PassResult {
                 summary: fold.finish(),
                 findings: Vec::new(),
-                rejection: matches!(outcome, Outcome::Rejected { .. })
-                    .then(|| "HTTP 400: too long".to_owned()),
+                rejection: match outcome {
+                    Outcome::Rejected { status } => {
+                        Some(format!("HTTP status {status}: 4290 tokens"))
+                    }
+                    _ => None,
+                },
                 skipped: Skipped::default(),
                 trial: None,
                 block: None,
@@ -204,10 +208,15 @@ mod tests {
             grid.refusal(cell)
         };
         let rejected = Outcome::Rejected { status: 400 };
-        let text = Some("HTTP 400: too long".to_owned());
+        let text = Some("HTTP status 400: 4290 tokens".to_owned());
         assert_eq!(refusal(&[Outcome::Skipped, rejected]), text);
         assert_eq!(refusal(&[Outcome::Complete, rejected]), None);
         assert_eq!(refusal(&[rejected, Outcome::Complete]), None);
         assert_eq!(refusal(&[]), None);
+        for (status, is_limit) in [(400, false), (429, true)] {
+            let mut grid = Grid::default();
+            grid.add(cell, pass(Outcome::Rejected { status }));
+            assert_eq!(grid.rate_limit(cell).is_some(), is_limit, "{status}");
+        }
     }
 }

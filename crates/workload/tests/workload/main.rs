@@ -7,7 +7,6 @@ mod drawn;
 mod fetch;
 mod golden;
 mod jobs;
-mod jobs_rows;
 mod prompts;
 mod replay;
 mod rows;

@@ -74,9 +74,13 @@ fn each(mut read: impl FnMut(&Value, u64, &mut Builder) -> Result<(), Fault> + '
     Box::new(move |row, line, builder| row.map_or(Ok(()), |row| read(row, line, builder)))
 }
 
-/// The names of all formats, joined with commas.
+/// Formats that are recognised, but have no calls.
+const WITHOUT_CALLS: [&str; 2] = ["servegen", "vllm-generate"];
+
+/// The names of all formats with calls, joined with commas.
 pub fn names() -> String {
-    let mut names: Vec<&str> = FORMATS.iter().map(|format| format.0).collect();
+    let names = FORMATS.iter().map(|format| format.0);
+    let mut names: Vec<&str> = names.filter(|name| !WITHOUT_CALLS.contains(name)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")

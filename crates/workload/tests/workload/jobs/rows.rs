@@ -1,9 +1,7 @@
 //! Traces of jobs: rows that are easily read as something else. Each trace is told in words, of which the table has the
 //! decisive ones.
 
-use std::path::Path;
-
-use inferometer_workload::jobs::{self, Call, Figures, JobsError, Trace};
+use super::*;
 
 /// What the rows are, the format if it must be named, the rows, and what is told of them.
 const TABLE: &[(&str, Option<&str>, &str, &str)] = &[
@@ -289,4 +287,92 @@ fn rows_of_several_files_have_their_own_numbers_and_errors_name_their_file() {
     let spawns = r#"{"session_id":"s","turns":[{"text":"a","spawns":[{"children":["t"]}]}]}"#;
     let alone = r#"{"session_id":"r","turns":[{"text":"a"}]}"#;
     assert!(told([alone, spawns]).contains("two, line 1: "), "{}", told([alone, spawns]));
+}
+
+/// Rows with something peculiar, the prompt tokens of their calls, and the number of calls without parents.
+const PECULIAR: &[(&str, &str, &[u32], usize)] = &[
+    (
+        "Codex: a line without sums, a line twice, and sums that begin anew",
+        r#"{"type":"session_meta","payload":{"id":"s"}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000000},"last_token_usage":{"input_tokens":900}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":null}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000500}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":99000500}}}}
+        {"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":70}}}}"#,
+        &[900, 500, 70],
+        1,
+    ),
+    (
+        "Claude Code: a line of a call after the result of its tool, a copy of the call, and no call at all",
+        r#"{"sessionId":"s","type":"user","timestamp":"2026-01-05T09:00:00Z","message":{"role":"user","content":"a"}}
+        {"sessionId":"s","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:01Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"s","type":"user","timestamp":"2026-01-05T09:00:02Z","message":{"role":"user","content":"b"}}
+        {"sessionId":"s","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:03Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"t","type":"assistant","requestId":"q","timestamp":"2026-01-05T09:00:03Z","message":{"usage":{"input_tokens":7}}}
+        {"sessionId":"s","type":"assistant","requestId":"r","timestamp":"2026-01-05T09:00:03Z","message":{"model":"<synthetic>"}}"#,
+        &[7],
+        1,
+    ),
+    (
+        "Weka: times of whole seconds, where a call seems to start before the end of the one before it",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0,"in":70,"out":1,"api_time":1.2,"hash_ids":[1]},
+            {"t":1,"in":140,"out":1,"api_time":1.2,"hash_ids":[1,2]}]}"#,
+        &[70, 140],
+        1,
+    ),
+    (
+        "Weka: a sub-agent in the background, for which no call waits",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
+            {"t":2,"type":"subagent","agent_id":"x","status":"async_launched",
+                "requests":[{"t":2,"in":80,"out":1,"api_time":1.0,"hash_ids":[2]}]},
+            {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
+        &[70, 80, 140],
+        1,
+    ),
+    (
+        "Weka: a sub-agent that ends after the next call of its parent has started",
+        r#"{"id":"w","block_size":64,"requests":[{"t":0.5,"in":70,"out":1,"api_time":1.0,"hash_ids":[1]},
+            {"t":2,"type":"subagent","agent_id":"x","status":"completed",
+                "requests":[{"t":2,"in":80,"out":1,"api_time":9.0,"hash_ids":[2]}]},
+            {"t":4,"in":140,"out":1,"api_time":1.0,"hash_ids":[1,3]}]}"#,
+        &[70, 80, 140],
+        1,
+    ),
+    (
+        "OpenAI: two requests that continue the same one, and one of its own",
+        r#"{"model":"m","messages":[{"role":"user","content":"a"}]}
+        {"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}
+        {"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"d"}]}
+        {"model":"m","messages":[{"role":"user","content":"e"}]}"#,
+        &[],
+        2,
+    ),
+    (
+        "OpenAI: a request of the Responses API, whose input tokens have the cached ones in them",
+        r#"{"custom_id":"a","body":{"model":"m","input":"x"},"response":{"body":{"usage":{"input_tokens":50,"output_tokens":5,
+            "input_tokens_details":{"cached_tokens":16}}}}}"#,
+        &[50],
+        1,
+    ),
+    (
+        "OTLP: attributes as a list, and times in nanoseconds",
+        r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"a","traceId":"t","name":"chat m",
+            "startTimeUnixNano":"1767603600000000000","endTimeUnixNano":"1767603601000000000",
+            "attributes":[{"key":"gen_ai.usage.input_tokens","value":{"intValue":"90"}}]}]}]}]}"#,
+        &[90],
+        1,
+    ),
+];
+
+#[test]
+fn peculiar_rows_are_read_as_their_format_means_them() {
+    for (what, text, prompts, roots) in PECULIAR {
+        let trace = of_text(text).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let found: Vec<u32> = trace.calls.iter().filter_map(|call| call.prompt.get()).collect();
+        assert_eq!(found, *prompts, "{what}");
+        let found = trace.calls.iter().filter(|call| call.parents.is_empty()).count();
+        assert_eq!(found, *roots, "{what}");
+        assert!(trace.calls.iter().all(|call| call.parents.len() < 2), "{what}");
+        assert_eq!(trace.left_out.total(), 0, "{what}: {}", trace.left_out);
+    }
 }
