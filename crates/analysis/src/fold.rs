@@ -8,6 +8,7 @@ use crate::drawn::Drawn;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, RateIntervals};
+use crate::jobs::JobsSummary;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::PartsFold;
 use crate::pass::{Goodput, is_field};
@@ -177,6 +178,7 @@ impl PassFold {
             self.data.in_flight.add(Span { send_start, ended });
         }
         self.latencies.add(timeline, at);
+        self.data.jobs.add(timeline);
         if let Some(fold) = &mut self.failures_as_inf {
             fold.add(timeline);
         }
@@ -194,6 +196,7 @@ impl PassFold {
         self.data.streamed |= record.streamed;
         for _ in 0..count {
             self.classes.add(timeline, None);
+            self.data.jobs.add(timeline);
             self.parts.add(timeline, None);
             if let Some(fold) = &mut self.failures_as_inf {
                 fold.add(timeline);
@@ -302,6 +305,7 @@ impl PassFold {
             latencies,
             figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,
+            jobs: self.data.jobs.totals().map(JobsSummary::of),
             classes: self.classes.finish(layout),
             servers,
             ranks,

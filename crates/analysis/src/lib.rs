@@ -10,6 +10,7 @@ pub mod drawn;
 pub mod growth;
 pub mod instrument;
 pub mod interval;
+pub mod jobs;
 mod keyed;
 pub mod load_ranking;
 mod model_range;

@@ -14,6 +14,7 @@ use crate::class::ClassSummary;
 use crate::failures_as_inf::FailuresAsInf;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
+use crate::jobs::JobsSummary;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
 use crate::serving_run::ServingRun;
@@ -99,6 +100,9 @@ pub struct PassSummary {
     /// The meaning of the confidence intervals, or the reason why the pass has none.
     #[serde(default)]
     pub intervals: Intervals,
+    /// Figures of the jobs, or of the conversations; absent if requests belong to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobsSummary>,
     /// Figures of each class of requests; empty if no request has a class. Answers that a content filter ended also
     /// form a class.
     #[serde(default)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::load::Share;
+use inferometer_model::record::JobCall;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source};
@@ -46,8 +47,9 @@ pub(crate) struct Encoded {
     /// Reads the response. For some dialects, the reader needs the prompt to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
-    /// The number of the request's conversation. A request outside of a conversation has its own number here.
-    pub conversation: u32,
+    /// The number of the request's conversation, and its place there. A request outside of a conversation has its own
+    /// number here.
+    pub of: (u32, u32),
     /// The session that the request belongs to, if there is one.
     pub session: Option<Session>,
 }
@@ -56,6 +58,7 @@ pub(crate) struct Encoded {
 #[derive(Clone, PartialEq)]
 pub(crate) struct RequestInfo {
     class: Option<Box<str>>,
+    job: Option<Box<JobCall>>,
     input: u32,
     pub output: u32,
     output_limit: Option<u32>,
@@ -67,6 +70,7 @@ impl RequestInfo {
     pub fn of(request: &Request, sampling: &Sampling) -> Self {
         Self {
             class: request.class.clone(),
+            job: request.job.clone(),
             input: request.input_tokens,
             output: request.output_tokens,
             output_limit: request.output_limit(sampling),
@@ -78,6 +82,7 @@ impl RequestInfo {
     /// Writes the properties into the request's record.
     pub fn write_to(&self, record: &mut Record) {
         record.class.clone_from(&self.class);
+        record.job.clone_from(&self.job);
         record.asked_input = self.input;
         record.asked_output = self.output;
         record.output_limit = self.output_limit;
@@ -115,8 +120,8 @@ pub struct Encoder {
     /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
     ahead_bytes: usize,
-    /// For each conversation whose last sent turn has ended: its next turn.
-    turns: BTreeMap<u32, Box<Encoded>>,
+    /// The requests of conversations that wait for nothing but their due time, by their conversations and places.
+    turns: BTreeMap<(u32, u32), Box<Encoded>>,
     hasher: BodyHasher,
     /// Which requests of the source are sent. The bodies of the other requests are only hashed.
     share: Share,
@@ -242,10 +247,10 @@ impl Encoder {
         self.ahead.len() >= MAX_REQUESTS_AHEAD || self.ahead_bytes >= MAX_BYTES_AHEAD
     }
 
-    /// The next turn of a conversation.
-    pub(crate) fn turn(&mut self, conversation: u32) -> NextRequest {
-        // A missing turn is never replaced by a turn of another conversation.
-        match (self.turns.remove(&conversation), &self.stopped) {
+    /// The request with this place in this conversation, which has begun.
+    pub(crate) fn turn(&mut self, of: (u32, u32)) -> NextRequest {
+        // A missing request is never replaced by another one.
+        match (self.turns.remove(&of), &self.stopped) {
             (Some(turn), _) => NextRequest::Request(turn),
             (None, Some(Stop::Unsupported(why))) => NextRequest::Unsupported(why.clone()),
             (None, _) => NextRequest::Exhausted,
@@ -262,6 +267,10 @@ impl Encoder {
         {}
         if let Some(encoded) = self.ahead.take(number) {
             self.ahead_bytes -= encoded.bytes.len();
+            if self.talks {
+                let also = self.source.begun(number);
+                self.add(number, also);
+            }
             return NextRequest::Request(encoded);
         }
         match &self.stopped {
@@ -271,22 +280,30 @@ impl Encoder {
         }
     }
 
-    /// Notifies the source that a request ended. The next turn is encoded immediately, before it is due.
-    /// Returns the turns that will not be sent.
-    pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<RequestInfo> {
-        match self.source.ended(of, record, answer) {
-            Follows::Nothing => {}
-            Follows::Turn(request) => match self.encode(&request, of) {
+    /// Notifies the source that a request ended. What follows is encoded immediately, before it is due.
+    /// Returns the requests that will not be sent.
+    pub(crate) fn ended(
+        &mut self,
+        of: (u32, u32),
+        record: &Record,
+        answer: &str,
+    ) -> Vec<RequestInfo> {
+        let Follows { requests, skipped } = self.source.ended(of, record, answer);
+        self.add(of.0, requests);
+        skipped.iter().map(|request| self.info(request)).collect()
+    }
+
+    /// Encodes requests of a conversation before they are due.
+    fn add(&mut self, conversation: u32, requests: Vec<(u32, Request)>) {
+        for (call, request) in requests {
+            let of = (conversation, call);
+            match self.encode(&request, of) {
                 Ok(encoded) => {
                     self.turns.insert(of, encoded);
                 }
                 Err(why) => self.give_up(&request, why),
-            },
-            Follows::Skipped(requests) => {
-                return requests.iter().map(|request| self.info(request)).collect();
             }
         }
-        Vec::new()
     }
 
     /// The properties of the next request that will never be sent; `None` if there are no more such requests.
@@ -323,7 +340,7 @@ impl Encoder {
             return false;
         }
         match self.source.next() {
-            Supply::Request(request) => match self.encode(&request, self.ahead.end()) {
+            Supply::Request(request) => match self.encode(&request, (self.ahead.end(), 0)) {
                 Ok(_) if !self.takes_next() => true,
                 Ok(encoded) => {
                     self.ahead_bytes += encoded.bytes.len();
@@ -354,7 +371,7 @@ impl Encoder {
         self.stopped = Some(Stop::Unsupported(why));
     }
 
-    fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {
+    fn encode(&mut self, request: &Request, of: (u32, u32)) -> Result<Box<Encoded>, String> {
         let Endpoint { dialect, model, .. } = &self.endpoint;
         let body = dialect
             .body(request, &self.sampling, model, &self.changes)
@@ -365,14 +382,14 @@ impl Encoder {
             .with_output_limit(info.output_limit)
             .with_secrets(self.secrets.clone());
         let session = match self.talks {
-            true => Some(Session::Conversation(of)),
-            false => request.session.map(Session::Prefix),
+            true if request.session.is_none() => Some(Session::Conversation(of.0)),
+            _ => request.session.map(Session::Prefix),
         };
         let bytes = match self.others.is_empty() {
             true => [self.head(&self.endpoint, session, body.len()), body].concat(),
             false => body,
         };
-        Ok(Box::new(Encoded { bytes, reader, info, conversation: of, session }))
+        Ok(Box::new(Encoded { bytes, reader, info, of, session }))
     }
 }
 

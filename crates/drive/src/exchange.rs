@@ -15,8 +15,8 @@ use crate::{ANSWER_BYTES, of_answer};
 /// A request between its start and its end.
 pub(crate) struct Exchange {
     pub record: Record,
-    /// The number of the conversation that the request belongs to.
-    conversation: u32,
+    /// The number of the conversation that the request belongs to, and its place there.
+    of: (u32, u32),
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
@@ -33,8 +33,8 @@ const MAX_EVENTS: usize = 2_000_000;
 /// The result of an exchange that has ended.
 pub(crate) struct Finished {
     pub record: Record,
-    /// The number of the conversation that the request belongs to.
-    pub conversation: u32,
+    /// The number of the conversation that the request belongs to, and its place there.
+    pub of: (u32, u32),
     /// The answer's text, if texts are stored.
     pub answer: Option<String>,
     /// The reasoning's text, if texts are stored and the server separates reasoning from the answer.
@@ -58,7 +58,7 @@ impl Exchange {
         reader.expect_events(expected);
         Self {
             record,
-            conversation: encoded.conversation,
+            of: encoded.of,
             reader,
             bytes: encoded.bytes,
             written: 0,
@@ -207,7 +207,7 @@ impl Exchange {
         self.record.choices = answer.choices;
         Finished {
             record: self.record,
-            conversation: self.conversation,
+            of: self.of,
             answer: answer.text,
             reasoning: answer.reasoning,
             reusable,

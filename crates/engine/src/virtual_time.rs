@@ -165,7 +165,10 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 record.output = output.tokens_so_far;
                 record.finish = finish;
                 self.in_flight -= 1;
-                load.ended(self.now, EndedRequest { conversation: request as u32, complete });
+                load.ended(
+                    self.now,
+                    EndedRequest { conversation: request as u32, call: 0, complete },
+                );
             }
         }
     }

@@ -4,6 +4,7 @@
 //! ([`RECORD_VERSION`]), and a record contains no derived figures.
 
 mod detail;
+mod job_call;
 mod skipped;
 mod stated;
 mod tokens;
@@ -11,6 +12,7 @@ mod tokens;
 use serde::{Deserialize, Serialize};
 
 pub use detail::{Detail, StopReason};
+pub use job_call::{GapKind, JobCall};
 pub use skipped::Skipped;
 pub use stated::{ServerTimes, Usage};
 pub use tokens::TokensFrom;
@@ -109,6 +111,9 @@ pub struct Record {
     pub index: u32,
     /// The class of the request ([`crate::request::Request::class`]).
     pub class: Option<Box<str>>,
+    /// The place of the request in its job; `None` if it belongs to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<JobCall>>,
     /// Prompt tokens that the plan requests. 0 if the plan does not determine them, because the prompt
     /// contains answers of the server.
     pub asked_input: u32,
@@ -216,9 +221,10 @@ impl Record {
         let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
         if self.due > at || waited {
             let never = Self::planned(self.pass, self.index, at);
-            let Self { class, asked_input, asked_output, output_limit, streamed, .. } = self;
+            let Self { class, job, asked_input, asked_output, output_limit, streamed, .. } = self;
             return Self {
                 class,
+                job,
                 asked_input,
                 asked_output,
                 output_limit,

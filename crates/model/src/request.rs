@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::CellPlan;
+use crate::record::JobCall;
 
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
@@ -75,6 +76,9 @@ pub struct Request {
     /// Each class has its own figures. The class is not sent to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Box<str>>,
+    /// The place of the request in its job, if it belongs to one. It is not sent to the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<JobCall>>,
     /// The session of the request: requests with the same prefix have the same session. Requests of a
     /// conversation have `None`, because the conversation is their session. The session determines only
     /// the server to which the request is sent, and the session header.
@@ -130,6 +134,7 @@ impl Request {
             output_tokens,
             extra_body: Map::new(),
             class: None,
+            job: None,
             session: None,
         }
     }

@@ -14,15 +14,13 @@ pub enum Supply {
     Exhausted,
 }
 
-/// The continuation of a conversation after one of its requests has ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Follows {
-    /// No turn follows, or the request belongs to no conversation.
-    Nothing,
-    /// The next turn.
-    Turn(Box<Request>),
-    /// The conversation ends: these planned turns will never be sent.
-    Skipped(Vec<Request>),
+/// What follows the end of a request in its conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Follows {
+    /// The requests that wait for nothing any more, with their places in the conversation.
+    pub requests: Vec<(u32, Request)>,
+    /// Planned requests that will never be sent.
+    pub skipped: Vec<Request>,
 }
 
 /// A source of the requests of one pass.
@@ -31,10 +29,16 @@ pub trait Source: Send {
     /// n-th of these requests, counted from 0, begins conversation n.
     fn next(&mut self) -> Supply;
 
-    /// Notifies the source that a request of a conversation ended. `_answer` is its answer, or empty if
-    /// the answer was not stored. Returns what follows this request.
-    fn ended(&mut self, _conversation: u32, _record: &Record, _answer: &str) -> Follows {
-        Follows::Nothing
+    /// Notifies the source that a conversation begins. Returns its requests that wait for no other one, without its
+    /// first one, with their places in the conversation.
+    fn begun(&mut self, _conversation: u32) -> Vec<(u32, Request)> {
+        Vec::new()
+    }
+
+    /// Notifies the source that a request ended, which had this place in this conversation. `_answer` is its answer, or
+    /// empty if the answer was not stored. Returns what follows this request.
+    fn ended(&mut self, _of: (u32, u32), _record: &Record, _answer: &str) -> Follows {
+        Follows::default()
     }
 
     /// A planned request that will never be sent, because the pass ends early; `None` if none is left or ready.

@@ -19,8 +19,9 @@ mod procedure;
 mod resolve;
 
 pub use parts::{
-    Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
-    RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Warmup,
+    AgentsPlan, Answers, Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan,
+    PrefixPlan, Repeat, RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan,
+    TraceWindow, Warmup,
 };
 pub use procedure::Procedure;
 pub use resolve::{Plan, Timeouts};

@@ -1,6 +1,7 @@
 //! The tables below the published table: figures over repeats, figures by class of request, goodput,
 //! steady state, and others. A table without rows is left out. No figure is computed here.
 
+mod jobs;
 mod parts;
 
 use inferometer_analysis::Summary;
@@ -19,6 +20,8 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Requested and generated lengths", published::keeping(summary)),
         ("As vLLM 0.2's benchmark_serving.py prints it", published::serving_run(summary)),
         ("Over repeats", repeats(summary)),
+        ("Jobs", jobs::jobs(summary)),
+        ("Critical path of a job, mean", jobs::paths(summary)),
         ("By class of request", parts::classes(summary)),
         ("By server", parts::servers(summary)),
         ("Ranks that differ", parts::ranks(summary)),

@@ -316,6 +316,9 @@ pub enum WorkloadError {
         /// The SHA-256 of the file.
         found: String,
     },
+    /// A trace of agents that cannot be played.
+    #[error("trace of agents: {0}")]
+    Agents(String),
     /// A file that cannot be written.
     #[error("{}: cannot be written: {reason}", path.display())]
     Unwritable {

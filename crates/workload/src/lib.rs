@@ -19,6 +19,7 @@ mod parallel;
 mod scope;
 mod workload;
 
+mod agents;
 pub mod blocks;
 pub mod conversation;
 pub mod drawn;
@@ -38,7 +39,9 @@ pub use note::Note;
 pub use registry::{OpenWorkload, has_messages, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
-pub use workload::{RequestBatch, RequestsNeeded, TooLong, Turn, Workload};
+pub use workload::{
+    History, JobsNeeded, PassJobs, RequestBatch, RequestsNeeded, TooLong, Workload,
+};
 
 use inferometer_plan::WorkloadPlan;
 
@@ -54,6 +57,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
         WorkloadPlan::Rows(plan) => Box::new(plan.clone()),
         WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),
         WorkloadPlan::Trace(plan) => Box::new(plan.clone()),
+        WorkloadPlan::Agents(plan) => Box::new(plan.clone()),
         WorkloadPlan::Conversation(plan) => Box::new(plan.clone()),
         WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
         WorkloadPlan::ServingRun { dataset, limits } => {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use inferometer_model::load::Recording;
-use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request, code};
+use inferometer_model::load::{Recording, Script, Share};
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request, Source, code};
 
 use crate::{Note, PromptContext, PromptScope, WorkloadError};
 
@@ -50,6 +50,42 @@ pub struct RequestsNeeded<'a> {
     pub count: usize,
 }
 
+/// The jobs or conversations that a pass needs.
+#[derive(Clone, Copy)]
+pub struct JobsNeeded<'a> {
+    /// The settings that all prompts of the run share.
+    pub context: &'a PromptContext,
+    /// The pass for which they are made.
+    pub scope: &'a PromptScope,
+    /// What calls wait for.
+    pub script: &'a Script,
+    /// Those that are sent.
+    pub share: Share,
+    /// How earlier turns are sent.
+    pub history: History,
+    /// Whether the tokenizer is that of the model, so that its counts are used.
+    pub counts: bool,
+}
+
+/// The jobs or conversations of a pass.
+pub struct PassJobs {
+    /// What the hash of the workload covers: the calls of every job, with what is known of their prompts before the pass.
+    pub planned: Vec<Vec<Request>>,
+    /// The source of the requests that are sent.
+    pub source: Box<dyn Source>,
+    /// Why requests could not be made during the pass; empty as long as they could.
+    pub error: Arc<OnceLock<String>>,
+}
+
+/// How earlier turns and answers become part of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// As messages of the user and the assistant.
+    Messages,
+    /// As one text: each answer directly follows its turn, and the next turn begins on a new line.
+    Text,
+}
+
 /// The lengths of a request that is too long, if there is one.
 pub type TooLong = Result<Option<CellPlan>, WorkloadError>;
 
@@ -74,17 +110,11 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// The users' turns in the `count` conversations of a pass; `None` if the workload has no
-    /// conversations.
+    /// The jobs or conversations of a pass; `None` if the workload has none.
     ///
     /// # Errors
-    /// If the turns cannot be made.
-    fn conversations(
-        &self,
-        _context: &PromptContext,
-        _scope: &PromptScope,
-        _count: u32,
-    ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
+    /// If they cannot be made.
+    fn jobs(&self, _wanted: &JobsNeeded<'_>) -> Result<Option<PassJobs>, WorkloadError> {
         Ok(None)
     }
 
@@ -121,20 +151,6 @@ pub struct RequestBatch {
     pub requests: Vec<Request>,
     /// The differences between the requests and the plan.
     pub notes: Vec<Note>,
-}
-
-/// One turn of a user in a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// The text of the turn.
-    pub text: String,
-    /// The planned input tokens, without those of earlier turns. For a first turn, they include the
-    /// tokens that the server adds.
-    pub input_tokens: u32,
-    /// The number of these input tokens as counted by the tokenizer; `None` if they were not counted.
-    pub counted_tokens: Option<u32>,
-    /// The planned output tokens.
-    pub output_tokens: u32,
 }
 
 /// The longest of these requests, if its prompt and its output have more than `limit` tokens together.

@@ -38,10 +38,10 @@ impl<R: Recorder> Driver<R> {
             let taken = self.common.lock().take(self.which, due, now, continues);
             match taken {
                 TakeResult::Begun(encoded, record) => self.begin(net, record, *encoded),
-                TakeResult::Dropped(conversation, record) => {
+                TakeResult::Dropped(of, record) => {
                     self.load.take();
-                    self.load_ended(conversation, &record);
-                    self.common.lock().notify(conversation, &record, "");
+                    self.load_ended(of, &record);
+                    self.common.lock().notify(of, &record, "");
                 }
                 TakeResult::Later => return Wake::At(now + RETRY),
                 TakeResult::Full => return Wake::WhenReady,
@@ -95,13 +95,13 @@ impl<R: Recorder> Driver<R> {
     }
 
     /// Notifies the load model that a request ended, or was dropped.
-    pub(super) fn load_ended(&mut self, conversation: u32, record: &Record) {
+    pub(super) fn load_ended(&mut self, (conversation, call): (u32, u32), record: &Record) {
         let offset = Nanos::ZERO + record.ended_or_due().since(self.start);
         let conversation = match self.own_conversations {
             Some((share, part)) => part.count_of(share.index_of(conversation)),
             None => conversation,
         };
-        self.load
-            .ended(offset, EndedRequest { conversation, complete: record.outcome.is_complete() });
+        let complete = record.outcome.is_complete();
+        self.load.ended(offset, EndedRequest { conversation, call, complete });
     }
 }

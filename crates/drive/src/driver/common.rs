@@ -118,8 +118,8 @@ pub(super) struct Rest {
 /// The result of [`State::take`].
 pub(super) enum TakeResult {
     Begun(Box<Encoded>, Record),
-    /// The request was dropped and recorded. Contains its conversation and its record.
-    Dropped(u32, Record),
+    /// The request was dropped and recorded. Contains its conversation, its place there, and its record.
+    Dropped((u32, u32), Record),
     /// No request now: the encoder has no request ready, or too many records wait to be written.
     Later,
     /// No request until another request has ended: the limit of requests in flight is reached.
@@ -130,13 +130,13 @@ pub(super) enum TakeResult {
 
 impl<R: Recorder> State<R> {
     /// Takes the next request of the loop with the index `which`. The request is due at `due`. If it is a later
-    /// turn of a conversation, `continues` is the number of this conversation in the loop.
+    /// request of a conversation, `continues` is the number of this conversation in the loop, and its place there.
     pub fn take(
         &mut self,
         which: usize,
         due: Nanos,
         now: Nanos,
-        continues: Option<u32>,
+        continues: Option<(u32, u32)>,
     ) -> TakeResult {
         if self.rest.is_some() || self.planned.is_some_and(|planned| self.next >= planned) {
             return TakeResult::Over;
@@ -156,9 +156,9 @@ impl<R: Recorder> State<R> {
         self.waits.end(now);
         let number = self.number(which);
         let next = match continues {
-            Some(conversation) => {
+            Some((conversation, call)) => {
                 let conversation = self.of_process(which, conversation);
-                self.encoder.turn(conversation)
+                self.encoder.turn((conversation, call))
             }
             None => self.encoder.request(number),
         };
@@ -175,7 +175,7 @@ impl<R: Recorder> State<R> {
                     );
                     let (why, info) = (Detail::said(&why), Some(encoded.info));
                     let record = self.record_unsent(number, due, Outcome::Dropped, why, info);
-                    return TakeResult::Dropped(encoded.conversation, record);
+                    return TakeResult::Dropped(encoded.of, record);
                 }
                 self.limit.begin(which);
                 self.wake_next(which);
@@ -203,7 +203,7 @@ impl<R: Recorder> State<R> {
     pub fn end(
         &mut self,
         which: usize,
-        conversation: u32,
+        of: (u32, u32),
         (record, figures): (Record, Option<RequestFigures>),
         (answer, reasoning): (Option<String>, Option<String>),
     ) {
@@ -213,7 +213,7 @@ impl<R: Recorder> State<R> {
         if let Some((watch, figures)) = self.watch.as_mut().zip(figures) {
             watch.ended(&figures);
         }
-        self.notify(conversation, &record, answer.as_deref().unwrap_or_default());
+        self.notify(of, &record, answer.as_deref().unwrap_or_default());
         // Reasoning is part of the output.
         let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
         self.recorder.record(record, text);
@@ -221,8 +221,8 @@ impl<R: Recorder> State<R> {
 
     /// Notifies the source that a request ended, or was dropped. If later turns of its conversation will
     /// therefore not be sent, records these turns as skipped.
-    pub fn notify(&mut self, conversation: u32, record: &Record, answer: &str) {
-        let skipped = self.encoder.ended(conversation, record, answer);
+    pub fn notify(&mut self, of: (u32, u32), record: &Record, answer: &str) {
+        let skipped = self.encoder.ended(of, record, answer);
         for info in skipped {
             let (index, at) = (self.next, record.ended_or_due());
             let why = Detail::earlier_turn(record.outcome);

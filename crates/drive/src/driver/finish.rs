@@ -33,14 +33,14 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Finished { record, conversation, answer, reasoning, counted_bytes, .. } = finished;
+        let Finished { record, of, answer, reasoning, counted_bytes, .. } = finished;
         self.common.memory.end(counted_bytes, record.planned_output());
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
-        self.load_ended(conversation, &record);
+        self.load_ended(of, &record);
         // The record is read before the lock that all loops share. Only a watcher needs its figures here.
         let figures = self.next_look.map(|_| RequestFigures::of(&Timeline::new(&record)));
-        self.common.lock().end(self.which, conversation, (record, figures), (answer, reasoning));
+        self.common.lock().end(self.which, of, (record, figures), (answer, reasoning));
     }
 
     /// Ends the pass early: cancels the requests in flight of this loop, makes the other loops do the same,

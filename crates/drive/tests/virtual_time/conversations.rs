@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Script};
+use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Script, Step};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::{Prompt, Request};
@@ -40,19 +40,20 @@ impl Source for Conversations {
         Supply::Request(Box::new(self.turn(self.begun - 1, 0, "")))
     }
 
-    fn ended(&mut self, conversation: u32, record: &Record, answer: &str) -> Follows {
+    fn ended(&mut self, (conversation, _): (u32, u32), record: &Record, answer: &str) -> Follows {
         let (turn, prompt) = self.at[&conversation].clone();
         let rest = turn + 1..self.turns[conversation as usize];
         if rest.is_empty() {
-            Follows::Nothing
+            Follows::default()
         } else if record.outcome.is_complete() {
             let mut request = self.turn(conversation, turn + 1, &(prompt + answer));
             if self.unsupported == Some(conversation) {
                 request.prompt = Prompt::Messages(Vec::new());
             }
-            Follows::Turn(Box::new(request))
+            Follows { requests: vec![(turn + 1, request)], ..Follows::default() }
         } else {
-            Follows::Skipped(rest.map(|_| request("never".into(), self.tokens)).collect())
+            let skipped = rest.map(|_| request("never".into(), self.tokens)).collect();
+            Follows { skipped, ..Follows::default() }
         }
     }
 }
@@ -74,7 +75,7 @@ fn converse_from(
     stop: bool,
 ) -> Played {
     let mut script = Script::of(0);
-    script.write(think.iter().map(|talk| talk.iter().map(|&span| ms(span)).collect()));
+    script.write(think.iter().map(|talk| Step::turns(talk.iter().map(|&span| ms(span)))));
     let begin = Box::new(PassPlan::closed(1, Bound::none()));
     let pass =
         PassPlan::Conversations(ConversationsPlan { script, begin, of: CountOf::Conversations });

@@ -25,7 +25,7 @@ pub use bound::{Bound, OverLimit};
 pub use kind::PassKind;
 pub use level::{Curve, Level, Stage, Stages};
 pub use recording::{Recording, RecordingError};
-pub use script::{CountOf, Script};
+pub use script::{CountOf, Freed, Progress, Script, Step};
 
 pub use model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 pub use pass::*;

@@ -22,6 +22,8 @@ pub struct EndedRequest {
     /// The number of the request's conversation, from 0, in the order in which conversations began. In a
     /// workload without conversations, each request counts as one conversation.
     pub conversation: u32,
+    /// The place of the request in its conversation, from 0.
+    pub call: u32,
     /// Whether the answer is complete, so that a conversation can continue.
     pub complete: bool,
 }
@@ -56,10 +58,10 @@ pub trait LoadModel: Send {
     /// When the next request is due. The call changes nothing.
     fn next_due(&self) -> Due;
 
-    /// The conversation that the request of [`LoadModel::next_due`] continues. Conversations are
-    /// numbered in the order in which they began. `None` if the request continues no conversation. It is
-    /// then the next request of the workload's source.
-    fn continues(&self) -> Option<u32> {
+    /// The conversation that the request of [`LoadModel::next_due`] continues, and the place of the request in it.
+    /// Conversations are numbered in the order in which they began. `None` if the request continues no conversation. It
+    /// is then the next request of the workload's source.
+    fn continues(&self) -> Option<(u32, u32)> {
         None
     }
 

@@ -8,10 +8,9 @@
 //! of a conversation. All its turns belong to the same rank. The places are those of the load that begins the
 //! conversations.
 
-use std::time::Duration;
-
 use crate::load::model::{Due, EndedRequest, LoadModel};
 use crate::load::pass::{AtOnce, Closed, Conversations, ConversationsPlan, SaturatedPlan};
+use crate::load::script::Step;
 use crate::{Bound, ClosedPlan, Nanos, PassPlan, load_model};
 
 /// The requests of a pass that belong to one rank.
@@ -128,7 +127,7 @@ impl Share {
         let all = pass.requests()?;
         match pass {
             PassPlan::Conversations(ConversationsPlan { script, .. }) if !self.is_whole() => {
-                Some(self.only(script.think()).map(|talk| talk.len() as u32).sum())
+                Some(self.only(script.steps()).map(|job| job.len() as u32).sum())
             }
             _ => Some(self.count_of(all)),
         }
@@ -159,10 +158,10 @@ impl Share {
                 Box::new(Closed::of_steps(own.collect(), part(*bound)))
             }
             PassPlan::Conversations(ConversationsPlan { script, begin, of }) => {
-                let think = self.only(script.think()).map(Box::<[Duration]>::from);
+                let steps = self.only(script.steps()).map(Box::<[Step]>::from);
                 let limit = begin.bound().duration.map(|limit| Nanos::ZERO + limit);
                 let begin = self.load_model(begin, seed);
-                Box::new(Conversations::new(begin, think.collect(), *of, limit))
+                Box::new(Conversations::new(begin, steps.collect(), *of, limit))
             }
             _ if pass.is_scheduled() => Box::new(Scheduled::new(load_model(pass, seed), *self)),
             _ if self.rank == 0 => load_model(pass, seed),
@@ -210,6 +209,8 @@ impl LoadModel for Scheduled {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::load::bound::OverLimit;
     use crate::load::pass::{OpenPlan, ReplayPlan};
@@ -228,7 +229,8 @@ mod tests {
         });
         let bound = Bound::requests;
         let mut script = Script::default();
-        script.write((1..=11).map(|turns| vec![Duration::from_millis(5); turns % 4 + 1]));
+        let think = |turns: usize| vec![Duration::from_millis(5); turns % 4 + 1];
+        script.write((1..=11).map(|turns| Step::turns(think(turns))));
         let talks = PassPlan::Conversations(ConversationsPlan {
             script,
             begin: Box::new(PassPlan::closed(3, bound(11))),
@@ -250,13 +252,13 @@ mod tests {
     /// its due time.
     fn played(pass: &PassPlan, share: Share) -> Vec<(u32, Nanos)> {
         let mut load = share.load_model(pass, 7);
-        let mut in_flight: Vec<(Nanos, u32)> = Vec::new();
+        let mut in_flight: Vec<(Nanos, (u32, u32))> = Vec::new();
         let (mut begun, mut conversations, mut now) = (Vec::new(), 0, Nanos::ZERO);
         loop {
             match load.next_due() {
                 Due::At(at) if in_flight.first().is_none_or(|(end, _)| at <= *end) => {
-                    let of = load.continues().unwrap_or(conversations);
-                    conversations += u32::from(of == conversations);
+                    let of = load.continues().unwrap_or((conversations, 0));
+                    conversations += u32::from(of.0 == conversations);
                     load.take();
                     now = now.max(at);
                     begun.push((share.index_of(begun.len() as u32), at));
@@ -264,9 +266,9 @@ mod tests {
                 }
                 Due::Never if in_flight.is_empty() => return begun,
                 _ => {
-                    let (end, conversation) = in_flight.remove(0);
+                    let (end, (conversation, call)) = in_flight.remove(0);
                     now = end;
-                    load.ended(end, EndedRequest { conversation, complete: true });
+                    load.ended(end, EndedRequest { conversation, call, complete: true });
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::*;
 
-const ENDED: EndedRequest = EndedRequest { conversation: 0, complete: true };
+const ENDED: EndedRequest = EndedRequest { conversation: 0, call: 0, complete: true };
 
 fn ms(value: u64) -> Nanos {
     Nanos(value * 1_000_000)

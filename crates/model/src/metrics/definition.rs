@@ -253,6 +253,12 @@ pub enum Unit {
     /// Requests.
     #[display("requests")]
     Requests,
+    /// Jobs per hour.
+    #[display("jobs/h")]
+    JobsPerHour,
+    /// A ratio: how many times as much.
+    #[display("times")]
+    Ratio,
     /// A share, from 0 to 1.
     #[display("share")]
     Share,
@@ -276,6 +282,8 @@ impl Unit {
             Self::TokensPerSecond => "tokens_per_s",
             Self::RequestsPerSecond => "requests_per_s",
             Self::Requests => "requests",
+            Self::JobsPerHour => "jobs_per_h",
+            Self::Ratio => "times",
             Self::Share => "share",
             Self::Percent => "pct",
         }

@@ -36,6 +36,7 @@ mod gaps;
 pub mod goodput;
 pub mod icl;
 pub mod itl;
+pub mod jobs;
 pub mod latency_per_output_token;
 pub mod latency_per_token;
 pub mod per_user_speed;
@@ -73,6 +74,11 @@ static DEFINITIONS: &[&Definition] = &[
     &concurrency::PEAK,
     &concurrency::MEAN,
     &duration::DEFINITION,
+    &jobs::PER_HOUR,
+    &jobs::DURATION_P50,
+    &jobs::DURATION_P95,
+    &jobs::SLOWDOWN_P50,
+    &jobs::SLOWDOWN_P95,
 ];
 
 pub use bundles::Bundles;

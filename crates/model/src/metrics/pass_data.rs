@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
+use super::jobs::Jobs;
 use super::{InFlight, Plateau, TokenCurve};
 
 /// The data of a pass, as counts and as curves over time.
@@ -31,6 +32,8 @@ pub struct PassData {
     pub output_tokens: u64,
     /// The number of completed requests whose output tokens were not counted.
     pub uncounted: u64,
+    /// The calls of jobs and conversations.
+    pub jobs: Jobs,
     /// The steady state, once it was computed: three metrics need it.
     pub steady_state: OnceCell<Option<SteadyState>>,
 }

@@ -164,6 +164,12 @@ pub enum LimitUnit {
     /// Requests or tokens per second.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// Jobs per hour.
+    #[serde(rename = "1/h")]
+    PerHour,
+    /// How many times as much.
+    #[serde(rename = "times")]
+    Times,
     /// A share from 0 to 1.
     #[serde(rename = "share")]
     Share,
@@ -178,6 +184,8 @@ impl LimitUnit {
             Self::Seconds => "s",
             Self::Percent => "%",
             Self::PerSecond => "1/s",
+            Self::PerHour => "1/h",
+            Self::Times => "times",
             Self::Share => "share",
         }
     }
@@ -194,7 +202,7 @@ impl LimitUnit {
         match self {
             Self::Microseconds => 1e-3,
             Self::Seconds => 1e3,
-            Self::Milliseconds | Self::Percent | Self::PerSecond | Self::Share => 1.0,
+            _ => 1.0,
         }
     }
 }

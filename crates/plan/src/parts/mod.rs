@@ -1,5 +1,6 @@
 //! The parts of a resolved plan.
 
+mod agents;
 mod drawn;
 mod launch;
 mod observe;
@@ -9,6 +10,7 @@ mod target;
 mod timing;
 mod trace;
 
+pub use agents::{AgentsPlan, Answers};
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use observe::{MetricsAt, ObservePlan};

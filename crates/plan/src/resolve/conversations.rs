@@ -2,6 +2,7 @@
 //! conversations.
 
 use crate::spec::{Mistakes, Spec};
+use crate::{Answers, WorkloadPlan};
 use inferometer_model::load::{ConversationsPlan, CountOf, Script};
 use inferometer_model::{ClosedPlan, PassPlan};
 
@@ -9,22 +10,28 @@ use inferometer_model::{ClosedPlan, PassPlan};
 /// conversations, or requests of conversations.
 pub(super) fn begun_by(
     spec: &Spec,
+    workload: &WorkloadPlan,
     loads: Vec<PassPlan>,
     count: u32,
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
     let of = spec.workload.conversation.count_of(mistakes);
+    let is_live = match workload {
+        WorkloadPlan::Agents(plan) => plan.answers == Answers::Live,
+        _ => true,
+    };
     if spec.requests.is_some() {
-        mistakes.add(
-            "requests",
-            "is not used: a pass has a number of conversations; give --conversations",
-        );
+        let (what, flag) = match workload {
+            WorkloadPlan::Agents(_) => ("jobs", "--jobs"),
+            _ => ("conversations", "--conversations"),
+        };
+        mistakes
+            .add("requests", format!("is not used: a pass has a number of {what}; give {flag}"));
     }
-    if spec.token_ids == Some(true) {
+    if spec.token_ids == Some(true) && is_live {
         mistakes.add(
             "token_ids",
-            "cannot be used for conversations, because their prompts \
-            contain the server's answers as text",
+            "cannot be used if prompts contain the server's answers, which are text",
         );
     }
     let wrap = |mut begin: PassPlan| {

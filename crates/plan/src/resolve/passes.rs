@@ -71,6 +71,7 @@ pub(super) fn passes(
     let requests = match workload {
         // The loads of this workload count conversations, not requests.
         WorkloadPlan::Conversation(plan) => plan.conversations,
+        WorkloadPlan::Agents(plan) => plan.jobs.unwrap_or(0),
         _ => mistakes.count("requests", spec.requests.or(by_groups), requests),
     };
     let duration = mistakes.read("duration", spec.duration.as_ref(), values::span);
@@ -100,8 +101,8 @@ pub(super) fn passes(
     loads.staged(&mut passes, mistakes);
     loads.replay(&mut passes, mistakes);
     loads.own(&mut passes);
-    if let WorkloadPlan::Conversation(_) = workload {
-        passes = conversations::begun_by(spec, passes, requests, mistakes);
+    if workload.has_jobs() {
+        passes = conversations::begun_by(spec, workload, passes, requests, mistakes);
     }
     if passes.len() > MAX_CELLS {
         let problem = format!("has {} loads; the maximum is {MAX_CELLS}", passes.len());
@@ -221,6 +222,7 @@ impl Loads<'_> {
         }
         let own = match self.workload {
             WorkloadPlan::Trace(trace) if !has_any_load(spec) => Some(&trace.dataset),
+            WorkloadPlan::Agents(trace) if !has_any_load(spec) => Some(&trace.dataset),
             WorkloadPlan::Rows(rows) if rows.timed => Some(&rows.dataset),
             _ => None,
         };
@@ -291,7 +293,8 @@ fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
     match (&spec.passes, workload) {
         (Some(names), _) => names.clone(),
         // Traces and conversations have their own default loads.
-        (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
+        (None, WorkloadPlan::Trace(_)) => Vec::new(),
+        (None, workload) if workload.has_jobs() => Vec::new(),
         (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
         // Without a rate, the serving benchmark of vLLM sends all requests at the start.
         (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],

@@ -119,10 +119,7 @@ impl Spec {
 
 /// Whether the requests of a workload form sessions.
 fn has_sessions(workload: &WorkloadPlan) -> bool {
-    matches!(
-        workload,
-        WorkloadPlan::Conversation(_) | WorkloadPlan::Prefix(_) | WorkloadPlan::Trace(_)
-    )
+    matches!(workload, WorkloadPlan::Prefix(_) | WorkloadPlan::Trace(_)) || workload.has_jobs()
 }
 
 fn is_address(host: &str) -> bool {

@@ -4,6 +4,7 @@
 
 mod ab;
 mod addresses;
+mod agents;
 mod blocks;
 mod conversation;
 mod drawn;
@@ -28,6 +29,7 @@ use serde_json::{Map, Value as Json};
 
 pub use ab::AbSpec;
 pub use addresses::Addresses;
+pub use agents::AgentKeys;
 pub use blocks::{BlockKeys, InFlight};
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;

@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 
 use super::blocks::{BlockKeys, InFlight};
 use super::serving::{ServingKeys, ServingLimits};
-use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
+use super::{AgentKeys, ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
 use crate::template::{BlockPass, Template};
-use crate::{DrawnPlan, PrefixPlan, RowsFormat, RowsPlan, TracePlan};
+use crate::{AgentsPlan, DrawnPlan, PrefixPlan, RowsFormat, RowsPlan, TracePlan};
 use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_model::{CellPlan, did_you_mean};
 
@@ -25,6 +25,7 @@ pub struct WorkloadKeys {
     ///   jsonl, csv, parquet: rows of a file
     ///   replay: requests that --dump-workload wrote
     ///   trace: recorded lengths, and arrivals if no load is given
+    ///   agents: recorded calls of agents, which wait for each other (only in `run`)
     ///   conversation: several turns (only in `run`)
     ///   blocks: pieces of a text (not in `predict`)
     /// If a flag is only for some workloads, its help or the heading of its group names these workloads
@@ -33,7 +34,7 @@ pub struct WorkloadKeys {
     /// File of the data set, or name of a downloaded data set (`inferometer fetch`). For the
     /// workload blocks: a text file, a JSONL file or a folder [default for blocks: the built-in
     /// Chinese text shipped-zh, or shipped-en with an English --template] (sharegpt, jsonl, csv,
-    /// parquet, replay, trace, conversation, blocks)
+    /// parquet, replay, trace, agents, conversation, blocks)
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     pub dataset: Option<String>,
     /// The keys for seeded words.
@@ -53,6 +54,10 @@ pub struct WorkloadKeys {
     #[serde(flatten)]
     #[command(flatten)]
     pub trace: TraceKeys,
+    /// The keys for a trace of agents.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub agents: AgentKeys,
     /// The keys for conversations.
     #[serde(flatten)]
     #[command(flatten)]
@@ -88,7 +93,7 @@ struct WorkloadDefinition {
 }
 
 /// Every workload, in the order in which messages list them.
-static WORKLOADS: [WorkloadDefinition; 10] = [
+static WORKLOADS: [WorkloadDefinition; 11] = [
     WorkloadDefinition {
         name: "random",
         keys: DrawnKeys::OF_RANDOM,
@@ -154,6 +159,15 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
         resolve: |keys, _, mistakes| {
             let dataset = keys.dataset("a trace: Mooncake, Azure, BurstGPT, plain", mistakes);
             WorkloadPlan::Trace(keys.trace.resolve(dataset, mistakes))
+        },
+    },
+    WorkloadDefinition {
+        name: "agents",
+        keys: AgentKeys::NAMES,
+        resolve: |keys, _, mistakes| {
+            let dataset =
+                keys.dataset("a trace of agents (`inferometer trace` reads it)", mistakes);
+            WorkloadPlan::Agents(keys.agents(dataset, mistakes))
         },
     },
     WorkloadDefinition {
@@ -274,6 +288,8 @@ pub enum WorkloadPlan {
     },
     /// Lengths and arrival times from a trace of production traffic, with seeded words as prompts.
     Trace(TracePlan),
+    /// Jobs of a trace of agents, with seeded words or the recorded messages as prompts.
+    Agents(AgentsPlan),
     /// Conversations of several turns. Each request contains all earlier turns and answers.
     Conversation(ConversationPlan),
     /// The unchanged first turns of the conversations in a ShareGPT file. The output length of each request
@@ -317,6 +333,7 @@ impl WorkloadPlan {
             Self::Rows(plan) => plan.format.name(),
             Self::Replay { .. } => "replay",
             Self::Trace(_) => "trace",
+            Self::Agents(_) => "agents",
             Self::Conversation(_) => "conversation",
             Self::Sharegpt { .. } | Self::ServingRun { .. } => "sharegpt",
             Self::Blocks { .. } => "blocks",
@@ -327,7 +344,8 @@ impl WorkloadPlan {
     pub fn grid(&self) -> Grid {
         match self {
             Self::Drawn(plan) if plan.input.is_own() && plan.output.is_own() => Grid::Own,
-            Self::Rows(_) | Self::Trace(_) | Self::Conversation(_) => Grid::Own,
+            Self::Rows(_) | Self::Trace(_) => Grid::Own,
+            Self::Agents(_) | Self::Conversation(_) => Grid::Own,
             Self::ServingRun { .. } => Grid::Own,
             Self::Blocks { .. } => Grid::Characters,
             _ => Grid::Tokens,
@@ -340,6 +358,7 @@ impl WorkloadPlan {
             Self::Replay { dataset } => Some(dataset),
             Self::Rows(plan) => Some(&plan.dataset),
             Self::Trace(plan) => Some(&plan.dataset),
+            Self::Agents(plan) => Some(&plan.dataset),
             Self::Conversation(plan) => match &plan.turns {
                 TurnsFrom::Random { .. } => None,
                 TurnsFrom::Sharegpt { dataset, .. } => Some(dataset),
@@ -348,6 +367,11 @@ impl WorkloadPlan {
             Self::Blocks { corpus, .. } => (!corpus.starts_with("shipped-")).then_some(corpus),
             Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
         }
+    }
+
+    /// Whether requests wait for the ends of others: the calls of jobs, or the turns of conversations.
+    pub fn has_jobs(&self) -> bool {
+        matches!(self, Self::Agents(_) | Self::Conversation(_))
     }
 
     /// Two facts: whether each request has its own input length, and whether each request has its own

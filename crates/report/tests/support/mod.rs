@@ -170,6 +170,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         ]),
         figures: Figures::default(),
         intervals: Default::default(),
+        jobs: None,
         classes: Vec::new(),
         servers: Vec::new(),
         ranks: Vec::new(),

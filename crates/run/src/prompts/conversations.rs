@@ -5,10 +5,9 @@ use inferometer_model::PassPlan;
 use inferometer_model::load::{ConversationsPlan, Share};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
-use inferometer_workload::PromptScope;
-use inferometer_workload::conversation::Dialogue;
+use inferometer_workload::{JobsNeeded, PassJobs, PromptScope};
 
-use super::source::{PassRequests, SourceError};
+use super::source::PassRequests;
 use super::workload::Prompts;
 use super::workload_hash::{Offsets, WorkloadHash};
 use crate::RunError;
@@ -29,20 +28,21 @@ pub fn supply(
     else {
         return Err(none());
     };
-    let spec = prompts.spec();
-    let talks = spec
-        .workload()
-        .conversations(&spec.context, place, script.conversations)
-        .map_err(|error| RunError::prompts(error.to_string()))?;
-    let mut talks = talks.ok_or_else(none)?;
-    let begins = Offsets::of(first, begin.seed(plan.seed));
-    hash.conversations(plan, begins, talks.iter().map(Vec::as_slice).zip(script.think()))?;
-    if !prompts.tokenizer().is_models_own {
-        // The tokenizer of another model only sets the size of prompts; its counts are not used.
-        talks.iter_mut().flatten().for_each(|turn| turn.counted_tokens = None);
-    }
     let (rank, ranks) = prompts.place();
-    let own = Share::of(&begin.plan, rank, ranks).only(talks).collect();
-    let source = Box::new(Dialogue::new(own, prompts.history()));
-    Ok(PassRequests { source, notes: Vec::new(), error: SourceError::default() })
+    let spec = prompts.spec();
+    let wanted = JobsNeeded {
+        context: &spec.context,
+        scope: place,
+        script,
+        share: Share::of(&begin.plan, rank, ranks),
+        history: prompts.history(),
+        // The tokenizer of another model only sets the size of prompts; its counts are not used.
+        counts: prompts.tokenizer().is_models_own,
+    };
+    let made = spec.workload().jobs(&wanted);
+    let made = made.map_err(|error| RunError::prompts(error.to_string()))?;
+    let PassJobs { planned, source, error } = made.ok_or_else(none)?;
+    let begins = Offsets::of(first, begin.seed(plan.seed));
+    hash.conversations(plan, begins, planned.into_iter().zip(script.steps()))?;
+    Ok(PassRequests { source, notes: Vec::new(), error })
 }

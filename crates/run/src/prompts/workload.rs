@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use inferometer_model::{CellPlan, Finding, Request};
 use inferometer_plan::Plan;
 use inferometer_wire::dialect::Dialect;
-use inferometer_workload::conversation::History;
 use inferometer_workload::fetch::{self, FetchConfig};
-use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set};
+use inferometer_workload::{
+    History, OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set,
+};
 
 use super::tokenizer::PromptTokenizer;
 use crate::RunError;

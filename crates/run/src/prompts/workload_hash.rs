@@ -3,14 +3,12 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use inferometer_model::load::{Due, LoadModel};
+use inferometer_model::load::{Due, LoadModel, Step};
 use inferometer_model::request::WorkloadHasher;
-use inferometer_model::{PassPlan, Prompt, Request, load_model};
+use inferometer_model::{PassPlan, Request, load_model};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
-use inferometer_workload::Turn;
 use inferometer_workload::replay::{DumpHeader, DumpLine};
 use serde::Serialize;
 
@@ -70,7 +68,7 @@ impl WorkloadHash {
         &mut self,
         plan: &Plan,
         mut begins: Offsets,
-        talks: impl IntoIterator<Item = (&'t [Turn], &'t [Duration])>,
+        jobs: impl IntoIterator<Item = (Vec<Request>, &'t [Step])>,
     ) -> Result<(), RunError> {
         if self.dump.is_some() {
             return Err(RunError::plan(
@@ -79,12 +77,12 @@ impl WorkloadHash {
             ));
         }
         self.hasher.pass(&plan.sampling);
-        for (turns, think) in talks {
-            self.hasher.conversation(turns.len() as u32);
-            for (number, (turn, think)) in turns.iter().zip(think).enumerate() {
-                let think_ns = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
-                let offset = if number == 0 { begins.next() } else { Some(think_ns) };
-                self.hasher.request(&planned(turn), offset);
+        for (calls, steps) in jobs {
+            self.hasher.conversation(calls.len() as u32);
+            for (number, (request, step)) in calls.iter().zip(steps).enumerate() {
+                let gap_ns = u64::try_from(step.gap.as_nanos()).unwrap_or(u64::MAX);
+                let offset = if number == 0 { begins.next() } else { Some(gap_ns) };
+                self.hasher.request(request, offset);
             }
         }
         Ok(())
@@ -102,11 +100,6 @@ impl WorkloadHash {
             .and_then(|()| file.write_all(b"\n"))
             .map_err(|error| unwritable(path, error))
     }
-}
-
-/// The request of a turn, without the conversation before it.
-fn planned(turn: &Turn) -> Request {
-    Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
 }
 
 /// Collects the requests of one pass.

@@ -38,7 +38,7 @@ fn shares_prefixes(workload: &WorkloadPlan, has_hashes: Option<bool>) -> bool {
     let may_have = |format| matches!(format, TraceFormat::Mooncake | TraceFormat::Bailian);
     match workload {
         WorkloadPlan::Trace(plan) => has_hashes.unwrap_or(plan.format.is_none_or(may_have)),
-        WorkloadPlan::Conversation(_) => true,
+        workload if workload.has_jobs() => true,
         workload => workload.prefix_length() > 0,
     }
 }

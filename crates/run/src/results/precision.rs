@@ -64,6 +64,7 @@ fn more_requests(plan: &Plan, is_alone: bool) -> &'static str {
     match &plan.workload {
         WorkloadPlan::Replay { .. } => "the file states the requests: give --repeat",
         WorkloadPlan::Conversation(_) => "give more --conversations, or more --turns",
+        WorkloadPlan::Agents(_) => "give more --jobs",
         _ if plan.spec.workload.drawn.prompts_per_group.is_some() => {
             "give more --prompts-per-group"
         }

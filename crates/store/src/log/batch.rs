@@ -65,8 +65,9 @@ impl Batch {
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
         let skipped = row::skipped_text(record).map_or(0, |text| text.len());
+        let job = row::job_text(record).map_or(0, |text| text.len());
         let texts = text(record.detail_text()) + text(record.finish_reason.as_deref());
-        if texts + class + skipped > most {
+        if texts + class + skipped + job > most {
             return Err(Unstorable::TooMuchText(most));
         }
         let mut chain = Chain(self.before.due);

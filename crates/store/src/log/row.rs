@@ -1,7 +1,7 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::{ServerTimes, Skipped};
+use inferometer_model::record::{JobCall, ServerTimes, Skipped};
 use inferometer_model::{Detail, Record, Usage};
 
 use super::codes::{
@@ -9,7 +9,7 @@ use super::codes::{
 };
 use super::column::{Malformed, PayloadReader};
 
-const COLUMNS: usize = 33;
+const COLUMNS: usize = 34;
 /// Columns in the first version of the format, which had no classes.
 const COLUMNS_1: usize = 22;
 /// Columns in the second and third versions, which had no output limit and no flag for streaming.
@@ -20,6 +20,8 @@ const COLUMNS_4: usize = 25;
 const COLUMNS_6: usize = 27;
 /// Columns in the seventh version, which had no reasoning tokens, no answers and no skipped messages.
 const COLUMNS_7: usize = 30;
+/// Columns in the eighth version, which had no jobs.
+const COLUMNS_8: usize = 33;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
@@ -73,6 +75,7 @@ pub(super) fn encode(
         some(record.usage.reasoning),
         u64::from(record.choices),
         strings.code(skipped_text(record).as_deref()),
+        strings.code(job_text(record).as_deref()),
         record.reads.len() as u64,
         record.events.len() as u64,
     ]
@@ -93,6 +96,7 @@ pub(super) fn table(
         4 | 5 => widen::<COLUMNS_4>(&input.table(count)?),
         6 => widen::<COLUMNS_6>(&input.table(count)?),
         7 => widen::<COLUMNS_7>(&input.table(count)?),
+        8 => widen::<COLUMNS_8>(&input.table(count)?),
         _ => input.table::<COLUMNS>(count)?,
     })
 }
@@ -124,11 +128,12 @@ pub(super) fn decode(
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
     let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
-    let [flags, server, rank, queue, inference, total, reasoning, choices, skipped, _, _] = rest;
+    let [flags, server, rank, queue, inference, total, reasoning, choices, skipped, job, ..] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
         class: strings.of(class)?.map(String::into_boxed_str),
+        job: job_of(strings.of(job)?)?,
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
         output_limit: undo_some(output_limit)?,
@@ -172,6 +177,16 @@ pub(super) fn decode(
 pub(super) fn skipped_text(record: &Record) -> Option<String> {
     let text = || serde_json::to_string(&record.skipped);
     (!record.skipped.is_empty()).then(text).and_then(Result::ok)
+}
+
+/// The place in a job as a JSON object; `None` if the request belongs to no job.
+pub(super) fn job_text(record: &Record) -> Option<String> {
+    record.job.as_ref().and_then(|job| serde_json::to_string(job).ok())
+}
+
+fn job_of(text: Option<String>) -> Result<Option<Box<JobCall>>, Malformed> {
+    let job = text.map(|text| serde_json::from_str(&text)).transpose();
+    job.map_err(|_| Malformed::new("wrong place in a job"))
 }
 
 fn skipped_of(text: Option<String>) -> Result<Skipped, Malformed> {

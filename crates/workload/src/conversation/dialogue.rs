@@ -1,29 +1,34 @@
 //! The conversations during a pass. Each turn is sent together with all earlier turns and with the server's
 //! unchanged answers to them. The load model, not this module, determines when a turn is due.
 
-use inferometer_model::request::{Message, message};
+use inferometer_model::load::Step;
+use inferometer_model::record::{GapKind, JobCall};
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Prompt, Record, Request, Source};
 
-use crate::Turn;
+use super::Transcript;
+use crate::History;
 
-/// How earlier turns and answers become part of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    /// As messages of the user and the assistant.
-    Messages,
-    /// As one text: each answer directly follows its turn, and the next turn begins on a new line.
-    Text,
-}
-
-/// The turns and answers of a conversation so far.
-enum Transcript {
-    Messages(Vec<Message>),
-    Text(String),
+/// One turn of a user in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The text of the turn.
+    pub text: String,
+    /// The planned input tokens, without those of earlier turns. For a first turn, they include the
+    /// tokens that the server adds.
+    pub input_tokens: u32,
+    /// The number of these input tokens as counted by the tokenizer; `None` if they were not counted.
+    pub counted_tokens: Option<u32>,
+    /// The planned output tokens.
+    pub output_tokens: u32,
 }
 
 struct Conversation {
+    /// The number of the conversation in the pass.
+    number: u32,
     turns: Vec<Turn>,
+    /// The think time before each turn, in nanoseconds.
+    think_ns: Vec<u64>,
     /// The number of turns for which a request was already made, including requests that are never sent.
     used: usize,
     transcript: Transcript,
@@ -33,24 +38,10 @@ impl Conversation {
     /// Makes the request of the next turn. `answer` is the answer to the previous turn; it is ignored for
     /// a first turn.
     fn next(&mut self, answer: &str) -> Request {
-        let turn = &self.turns[self.used];
-        let prompt = match &mut self.transcript {
-            Transcript::Messages(messages) => {
-                if self.used > 0 {
-                    messages.push(message("assistant", answer));
-                }
-                messages.push(message("user", &turn.text));
-                Prompt::Messages(messages.clone())
-            }
-            Transcript::Text(text) => {
-                if self.used > 0 {
-                    text.push_str(answer);
-                    text.push('\n');
-                }
-                text.push_str(&turn.text);
-                Prompt::Text(text.clone())
-            }
-        };
+        if self.used > 0 {
+            self.transcript.answer(answer);
+        }
+        let prompt = self.transcript.ask(&self.turns[self.used].text);
         self.used += 1;
         self.request(prompt, self.used - 1)
     }
@@ -64,6 +55,14 @@ impl Conversation {
         Request {
             counted_tokens: counted,
             class: Some(format!("turn {}", number + 1).into()),
+            job: Some(Box::new(JobCall {
+                job: self.number,
+                call: number as u32,
+                after: Vec::from_iter((number as u32).checked_sub(1)),
+                gap_ns: if number == 0 { 0 } else { self.think_ns[number] },
+                gap: if number == 0 { GapKind::Unknown } else { GapKind::Human },
+                ..JobCall::default()
+            })),
             ..Request::new(prompt, input, turn.output_tokens)
         }
     }
@@ -84,14 +83,20 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// Conversations with these users' turns. Each conversation must have at least one turn.
-    pub fn new(turns: Vec<Vec<Turn>>, history: History) -> Self {
-        let transcript = || match history {
-            History::Messages => Transcript::Messages(Vec::new()),
-            History::Text => Transcript::Text(String::new()),
+    /// Conversations with these numbers in the pass, users' turns and think times. Each conversation must have at least
+    /// one turn.
+    pub fn new<'a>(
+        talks: impl IntoIterator<Item = (u32, Vec<Turn>, &'a [Step])>,
+        history: History,
+    ) -> Self {
+        let conversation = |(number, turns, steps): (u32, Vec<Turn>, &[Step])| Conversation {
+            number,
+            turns,
+            think_ns: steps.iter().map(|step| step.gap.as_nanos() as u64).collect(),
+            used: 0,
+            transcript: Transcript::new(history),
         };
-        let conversation = |turns| Conversation { turns, used: 0, transcript: transcript() };
-        let conversations = turns.into_iter().map(conversation).collect();
+        let conversations = talks.into_iter().map(conversation).collect();
         Self { conversations, begun: 0, unsent: Vec::new() }
     }
 }
@@ -105,17 +110,18 @@ impl Source for Dialogue {
         Supply::Request(Box::new(conversation.next("")))
     }
 
-    fn ended(&mut self, number: u32, record: &Record, answer: &str) -> Follows {
+    fn ended(&mut self, (number, call): (u32, u32), record: &Record, answer: &str) -> Follows {
         let conversation = &mut self.conversations[number as usize];
+        let (mut requests, mut skipped) = (Vec::new(), Vec::new());
         if conversation.used == conversation.turns.len() {
             // The conversation has ended, so the memory of its transcript is freed.
-            conversation.transcript = Transcript::Text(String::new());
-            Follows::Nothing
+            conversation.transcript = Transcript::new(History::Text);
         } else if record.outcome.is_complete() {
-            Follows::Turn(Box::new(conversation.next(answer)))
+            requests.push((call + 1, conversation.next(answer)));
         } else {
-            Follows::Skipped(conversation.rest())
+            skipped = conversation.rest();
         }
+        Follows { requests, skipped }
     }
 
     fn unsent(&mut self) -> Option<Request> {
@@ -129,8 +135,11 @@ impl Source for Dialogue {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use inferometer_model::outcome::Outcome;
+    use inferometer_model::request::message;
     use inferometer_model::time::Nanos;
 
     fn turn(text: &str) -> Turn {
@@ -139,10 +148,12 @@ mod tests {
     }
 
     fn dialogue(history: History) -> Dialogue {
-        Dialogue::new(
-            vec![vec![turn("one"), turn("two"), turn("three")], vec![turn("hi")]],
-            history,
-        )
+        let steps = |count| Step::turns(vec![Duration::from_millis(1); count]);
+        let talks = [
+            (0, vec![turn("one"), turn("two"), turn("three")], &*steps(3)),
+            (1, vec![turn("hi")], &*steps(1)),
+        ];
+        Dialogue::new(talks, history)
     }
 
     fn first(source: &mut Dialogue) -> Request {
@@ -154,7 +165,8 @@ mod tests {
 
     fn after(source: &mut Dialogue, conversation: u32, outcome: Outcome, answer: &str) -> Follows {
         let record = Record { outcome, ..Record::planned(0, 0, Nanos::ZERO) };
-        source.ended(conversation, &record, answer)
+        let call = source.conversations[conversation as usize].used as u32 - 1;
+        source.ended((conversation, call), &record, answer)
     }
 
     #[test]
@@ -163,9 +175,8 @@ mod tests {
             let mut source = dialogue(history);
             first(&mut source);
             after(&mut source, 0, Outcome::Complete, " \"42\"\n对 ");
-            let Follows::Turn(third) = after(&mut source, 0, Outcome::Complete, "") else {
-                panic!("a third turn")
-            };
+            let follows = after(&mut source, 0, Outcome::Complete, "");
+            let [(2, third)] = &follows.requests[..] else { panic!("{follows:?}") };
             let expected = match history {
                 History::Text => Prompt::Text("one \"42\"\n对 \ntwo\nthree".to_owned()),
                 History::Messages => Prompt::Messages(vec![
@@ -182,7 +193,7 @@ mod tests {
                 (third.input_tokens, third.counted_tokens, third.output_tokens),
                 (0, None, 5)
             );
-            assert_eq!(after(&mut source, 0, Outcome::Complete, "bye"), Follows::Nothing);
+            assert_eq!(after(&mut source, 0, Outcome::Complete, "bye"), Follows::default());
         }
     }
 
@@ -190,9 +201,7 @@ mod tests {
     fn turns_after_a_failed_turn_are_skipped_with_their_class_names() {
         let mut source = dialogue(History::Text);
         first(&mut source);
-        let Follows::Skipped(rest) = after(&mut source, 0, Outcome::Truncated, "half") else {
-            panic!("skipped turns")
-        };
+        let rest = after(&mut source, 0, Outcome::Truncated, "half").skipped;
         let classes: Vec<_> = rest.iter().map(|request| request.class.as_deref()).collect();
         assert_eq!(classes, [Some("turn 2"), Some("turn 3")]);
         assert_eq!(first(&mut source).class.as_deref(), Some("turn 1"));

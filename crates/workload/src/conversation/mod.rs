@@ -8,9 +8,11 @@
 
 mod dialogue;
 mod sharegpt;
+mod transcript;
 
 use std::sync::Arc;
 
+use inferometer_model::load::Step;
 use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_model::stats::seed;
 use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request};
@@ -18,12 +20,13 @@ use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request};
 use crate::fit::{self, Words};
 use crate::workload::{WorkloadDefinition, longest_beyond};
 use crate::{
-    PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded, TooLong, Turn, Workload,
-    WorkloadError, fetch,
+    JobsNeeded, PassJobs, PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded,
+    TooLong, Workload, WorkloadError, fetch,
 };
 
-pub use dialogue::{Dialogue, History};
+pub use dialogue::{Dialogue, Turn};
 use sharegpt::ConversationFile;
+pub use transcript::Transcript;
 
 impl WorkloadDefinition for ConversationPlan {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
@@ -32,12 +35,12 @@ impl WorkloadDefinition for ConversationPlan {
 
     fn prepare(&self, passes: &mut [PassPlan], seed: u64) -> Result<(), WorkloadError> {
         let opened = Conversations::open(self, seed)?;
-        for script in passes.iter_mut().filter_map(PassPlan::script_mut) {
-            let think_times = |number| {
+        for plan in passes.iter_mut().filter_map(PassPlan::jobs_mut) {
+            let turns = |number| {
                 let plans = opened.plans(seed, number);
-                plans.iter().map(|turn| turn.think).collect()
+                Step::turns(plans.iter().map(|turn| turn.think))
             };
-            script.write((0..script.conversations).map(think_times));
+            plan.script.write((0..plan.script.conversations).map(turns));
         }
         Ok(())
     }
@@ -144,14 +147,22 @@ impl Workload for Conversations {
         Ok(RequestBatch { requests, notes: Vec::new() })
     }
 
-    fn conversations(
-        &self,
-        context: &PromptContext,
-        scope: &PromptScope,
-        count: u32,
-    ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
+    fn jobs(&self, wanted: &JobsNeeded<'_>) -> Result<Option<PassJobs>, WorkloadError> {
+        let JobsNeeded { context, scope, script, share, history, counts } = *wanted;
         let turns = |number| self.turns(context, scope, number as u32);
-        Ok(Some(context.make(count as usize, turns)?))
+        let mut talks = context.make(script.conversations as usize, turns)?;
+        if !counts {
+            talks.iter_mut().flatten().for_each(|turn| turn.counted_tokens = None);
+        }
+        let planned = |turn: &Turn| Request {
+            counted_tokens: turn.counted_tokens,
+            ..Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
+        };
+        let planned = talks.iter().map(|turns| turns.iter().map(planned).collect()).collect();
+        let own = (0..).zip(share.only(talks.into_iter().zip(script.steps())));
+        let own = own.map(|(number, (turns, steps))| (share.index_of(number), turns, steps));
+        let source = Box::new(Dialogue::new(own, history));
+        Ok(Some(PassJobs { planned, source, error: Arc::default() }))
     }
 
     /// The last request of a conversation is its longest one: it has all earlier turns and answers. The tokens of a

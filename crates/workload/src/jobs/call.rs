@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+pub use inferometer_model::record::GapKind;
+
 use super::tree::Tree;
 use crate::trace::LeftOut;
 
@@ -54,20 +56,6 @@ impl<T: Copy> Known<T> {
             Self::Absent => 3,
         }
     }
-}
-
-/// What happened between the last end of a call's parents and its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GapKind {
-    /// The file does not say it.
-    #[default]
-    Unknown,
-    /// Tools ran.
-    Tool,
-    /// A person read, thought and wrote.
-    Human,
-    /// A sub-agent was started, or its end was awaited.
-    Agent,
 }
 
 /// What a prompt consists of. The numbers are nodes of the trees of the trace, so prompts with a common beginning

@@ -2,8 +2,10 @@
 
 use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_model::load::distribution::Distribution;
+use inferometer_model::load::{Script, Share, Step};
+use inferometer_model::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{Turn, embedded};
+use inferometer_workload::{History, JobsNeeded, OpenWorkload, embedded};
 
 use crate::support::{SHAREGPT, cell, place, spec};
 
@@ -36,10 +38,26 @@ pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
         .map(|(name, plan)| (name, WorkloadPlan::Conversation(plan)))
 }
 
-fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
+/// The turns of the first conversations of a plan.
+pub fn planned(spec: &OpenWorkload, count: u32) -> Vec<Vec<Request>> {
+    let (context, scope, share) = (&spec.context, &place(), Share::WHOLE);
+    let mut script = Script::of(count);
+    script.write((0..count).map(|_| vec![Step::default(); 99]));
+    let (history, counts) = (History::Text, true);
+    let wanted = JobsNeeded { context, scope, script: &script, share, history, counts };
+    spec.workload().jobs(&wanted).expect("words can be made").expect("conversations").planned
+}
+
+fn text_of(turn: &Request) -> &str {
+    match &turn.prompt {
+        Prompt::Text(text) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Request>> {
     let spec = spec(&WorkloadPlan::Conversation(plan.clone()), salt);
-    let talks = spec.workload().conversations(&spec.context, &place(), count);
-    talks.expect("words can be made").expect("the workload has conversations")
+    planned(&spec, count)
 }
 
 #[test]
@@ -53,7 +71,7 @@ fn turns_have_the_input_and_output_lengths_that_the_plan_samples() {
                 (Some(turn.input_tokens), Some(turn.output_tokens)),
                 (plan.input, plan.output)
             );
-            assert_eq!(embedded().count(&turn.text).unwrap(), turn.input_tokens);
+            assert_eq!(embedded().count(text_of(turn)).unwrap(), turn.input_tokens);
             assert_eq!(turn.counted_tokens, Some(turn.input_tokens));
         }
     }
@@ -65,7 +83,7 @@ fn texts_differ_by_salt_conversation_and_turn_but_not_by_the_number_of_conversat
     assert_eq!(one[..3], fewer);
     let other = talks(&random(), "other", 8);
     let mut texts: Vec<&str> =
-        one.iter().chain(&other).flatten().map(|turn| turn.text.as_str()).collect();
+        one.iter().chain(&other).flatten().map(|turn| text_of(turn)).collect();
     let all = texts.len();
     texts.sort_unstable();
     texts.dedup();
@@ -77,8 +95,8 @@ fn with_another_salt_only_the_tag_of_the_first_turn_of_a_conversation_changes() 
     let of_one = talks(&of_file(None, None), "salt", 8);
     let of_other = talks(&of_file(None, None), "other", 8);
     for (one, other) in of_one.iter().zip(&of_other) {
-        let (tag, said) = one[0].text.split_once('\n').unwrap();
-        let (other_tag, same) = other[0].text.split_once('\n').unwrap();
+        let (tag, said) = text_of(&one[0]).split_once('\n').unwrap();
+        let (other_tag, same) = text_of(&other[0]).split_once('\n').unwrap();
         assert_eq!(said, same);
         assert_ne!(tag, other_tag);
         assert_eq!(one[1..], other[1..]);

@@ -1,11 +1,11 @@
 //! Tests that the first prompts for seed 1 never change: after a change, earlier runs could not be
 //! repeated. `UPDATE_FIXTURES=1` writes the golden files again.
 
-use inferometer_model::request::{Prompt, Request};
+use inferometer_model::request::Request;
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{PromptForm, Turn};
+use inferometer_workload::PromptForm;
 
-use crate::conversation::conversations;
+use crate::conversation::{conversations, planned};
 use crate::support::{cell, compare_with_golden, place, sources, spec};
 use crate::trace::traces;
 use crate::{drawn, rows};
@@ -36,12 +36,7 @@ fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
 fn the_first_conversations_of_seed_1_equal_the_golden_files() {
     for (name, plan) in conversations() {
         let spec = spec(&plan, "golden");
-        let talks = spec.workload().conversations(&spec.context, &place(), 3).unwrap().unwrap();
-        let first = |turn: &Turn| Request {
-            counted_tokens: turn.counted_tokens,
-            ..Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
-        };
-        let found: Vec<Request> = talks.iter().flatten().map(first).collect();
+        let found = planned(&spec, 3).concat();
         compare_with_golden(&format!("conversation-{name}"), &found);
     }
 }

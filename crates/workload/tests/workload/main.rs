@@ -1,5 +1,6 @@
 //! Tests of the crate through its public interface.
 
+mod agents;
 mod awkward;
 mod blocks;
 mod conversation;

@@ -54,3 +54,15 @@ pub fn compare_with_golden(name: &str, found: &[Request]) {
     let golden: Vec<Request> = serde_json::from_slice(&bytes).expect("requests");
     assert_eq!(found, golden, "{name}");
 }
+
+/// A plan with this workload, for which nothing else is given.
+pub fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
+    use inferometer_plan::spec::{Known, Spec};
+    let mut spec = Spec::default();
+    spec.workload.workload = Some(workload.name().to_owned());
+    spec.workload.dataset = workload.dataset().map(str::to_owned);
+    let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
+    let mut plan = spec.resolve(&known).expect("a plan");
+    plan.workload = workload;
+    plan
+}

@@ -11,7 +11,7 @@ use inferometer_workload::trace::{Rows, Timeline};
 use inferometer_workload::{Note, OpenWorkload, PromptForm, WorkloadError, embedded};
 use proptest::prelude::*;
 
-use crate::support::{cell, ids, place, spec};
+use crate::support::{cell, ids, place, plan_of, spec};
 
 /// The files of the fixtures with their formats.
 const FILES: [(&str, TraceFormat); 6] = [
@@ -224,17 +224,6 @@ fn window_times_are_relative_to_the_first_row_and_the_end_is_exclusive() {
 }
 
 /// The plan of a run with this trace as its workload.
-fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
-    use inferometer_plan::spec::{Known, Spec};
-    let mut spec = Spec::default();
-    spec.workload.workload = Some("trace".to_owned());
-    spec.workload.dataset = workload.dataset().map(str::to_owned);
-    let known = Known { dialects: &[], models: &["chatglm3-6b"], model_of_hub_id: |_| None };
-    let mut plan = spec.resolve(&known).expect("a plan");
-    plan.workload = workload;
-    plan
-}
-
 #[test]
 fn by_default_a_trace_is_replayed_at_its_own_arrival_times() {
     let mut plan = plan_of(WorkloadPlan::Trace(plan("plain.csv")));

@@ -9,14 +9,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{ClosedPlan, OpenPlan, PassPlan};
 use crate::load::level::Stages;
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
-use crate::load::script::{CountOf, Script};
+use crate::load::script::{CountOf, Progress, Script, Step};
 use crate::{Bound, Nanos, OverLimit, PassKind};
 
 /// The description of a pass of conversations.
@@ -28,6 +27,16 @@ pub struct ConversationsPlan {
     pub begin: Box<PassPlan>,
     /// Whether `begin` counts conversations or requests.
     pub of: CountOf,
+}
+
+impl ConversationsPlan {
+    /// Sets the calls of each job, and the number of jobs that begin.
+    pub fn write(&mut self, jobs: impl IntoIterator<Item = Vec<Step>>) {
+        self.script.write(jobs);
+        if self.of == CountOf::Conversations {
+            self.begin.set_count(self.script.conversations);
+        }
+    }
 }
 
 impl LoadPlan for ConversationsPlan {
@@ -100,14 +109,14 @@ impl LoadPlan for ConversationsPlan {
 
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         assert_eq!(
-            self.script.think.len(),
+            self.script.steps.len(),
             self.script.conversations as usize,
             "invariant: the turns of conversations are computed before the pass"
         );
         let begin = self.begin.start(seed);
-        let think = Arc::clone(&self.script.think);
+        let steps = Arc::clone(&self.script.steps);
         let limit = self.begin.bound().duration.map(|limit| Nanos::ZERO + limit);
-        Box::new(Conversations::new(begin, think, self.of, limit))
+        Box::new(Conversations::new(begin, steps, self.of, limit))
     }
 }
 
@@ -132,89 +141,81 @@ impl fmt::Display for ConversationsPlan {
 
 /// The next request.
 #[derive(Clone, Copy)]
-enum Turn {
-    /// The first turn of the next conversation.
+enum Next {
+    /// The first call of the next job.
     First,
-    /// The next turn of the conversation with this number.
-    Of(u32),
+    /// Another call of a job that has begun, by the number of the job and its place in it.
+    Call(u32, u32),
 }
 
 /// The load model during a pass of conversations. Another load model begins the conversations.
 pub struct Conversations {
     begin: Box<dyn LoadModel>,
-    think: Arc<[Box<[Duration]>]>,
+    steps: Arc<[Box<[Step]>]>,
     of: CountOf,
     /// The instant from which on no request is begun; `None`: no such limit.
     limit: Option<Nanos>,
-    /// For each conversation that has begun: the number of its current turn, from 0.
-    at: Vec<u32>,
-    /// The due times of turns whose previous answer has ended, each with the number of the conversation.
-    thinking: BTreeSet<(Nanos, u32)>,
-    /// The number of requests in flight that are not the last turn of their conversation.
+    /// The jobs that have begun; `None` once they are over.
+    jobs: Vec<Option<Progress>>,
+    /// The calls that wait for nothing but their due time: this time, the job, and the place in it.
+    ready: BTreeSet<(Nanos, u32, u32)>,
+    /// The number of requests in flight for which another call waits.
     to_be_followed: u32,
 }
 
 impl Conversations {
-    /// Creates the model. `begin` decides when conversations begin. `of` states whether `begin` counts conversations or
-    /// requests. `think` has, for each conversation, the think time before each of its turns. No request is begun
-    /// from `limit` on.
+    /// Creates the model. `begin` decides when jobs begin. `of` states whether `begin` counts jobs or requests. `steps`
+    /// has the calls of each job. No request is begun from `limit` on.
     pub fn new(
         begin: Box<dyn LoadModel>,
-        think: Arc<[Box<[Duration]>]>,
+        steps: Arc<[Box<[Step]>]>,
         of: CountOf,
         limit: Option<Nanos>,
     ) -> Self {
-        Self {
-            begin,
-            think,
-            of,
-            limit,
-            at: Vec::new(),
-            thinking: BTreeSet::new(),
-            to_be_followed: 0,
-        }
+        let (jobs, ready, to_be_followed) = (Vec::new(), BTreeSet::new(), 0);
+        Self { begin, steps, of, limit, jobs, ready, to_be_followed }
     }
 
-    /// The due time of the next request, and its turn. The error is [`Due::AfterEnd`] or [`Due::Never`],
+    /// The due time of the next request, and which it is. The error is [`Due::AfterEnd`] or [`Due::Never`],
     /// if no request has a due time before the limit.
-    fn next(&self) -> Result<(Nanos, Turn), Due> {
-        let follows = self.thinking.first().copied();
-        let fresh = self.at.len() < self.think.len();
-        let (due, turn) = match (self.of, self.begin.next_due(), follows) {
-            // A place is free. A waiting turn takes the place if it is due by `free`, or if no new conversation is
-            // left. Otherwise a new conversation takes it.
-            (CountOf::Requests, Due::At(free), Some((due, which))) if due <= free || !fresh => {
-                (due.max(free), Turn::Of(which))
+    fn next(&self) -> Result<(Nanos, Next), Due> {
+        let follows = self.ready.first().map(|&(due, job, call)| (due, Next::Call(job, call)));
+        let fresh = self.jobs.len() < self.steps.len();
+        let (due, next) = match (self.of, self.begin.next_due(), follows) {
+            // A place is free. A waiting call takes the place if it is due by `free`, or if no new job is
+            // left. Otherwise a new job takes it.
+            (CountOf::Requests, Due::At(free), Some((due, next))) if due <= free || !fresh => {
+                (due.max(free), next)
             }
-            (CountOf::Requests, Due::At(free), _) if fresh => (free, Turn::First),
+            (CountOf::Requests, Due::At(free), _) if fresh => (free, Next::First),
             (CountOf::Requests, Due::AfterEnd, _) => return Err(Due::AfterEnd),
             (CountOf::Requests, ..) => return Err(self.nothing()),
-            (CountOf::Conversations, Due::At(at), Some((due, which))) if fresh => {
+            (CountOf::Conversations, Due::At(at), Some((due, next))) if fresh => {
                 if due <= at {
-                    (due, Turn::Of(which))
+                    (due, next)
                 } else {
-                    (at, Turn::First)
+                    (at, Next::First)
                 }
             }
-            (CountOf::Conversations, Due::At(at), None) if fresh => (at, Turn::First),
-            (CountOf::Conversations, _, Some((due, which))) => (due, Turn::Of(which)),
+            (CountOf::Conversations, Due::At(at), None) if fresh => (at, Next::First),
+            (CountOf::Conversations, _, Some(follows)) => follows,
             (CountOf::Conversations, Due::AfterEnd, None) if fresh => return Err(Due::AfterEnd),
             (CountOf::Conversations, _, None) => return Err(self.nothing()),
         };
         match self.limit {
             Some(limit) if due >= limit => Err(self.nothing()),
-            _ => Ok((due, turn)),
+            _ => Ok((due, next)),
         }
     }
 
-    /// The value of `next_due` if no due time is known: `AfterEnd` if a turn may follow a request in flight,
+    /// The value of `next_due` if no due time is known: `AfterEnd` if a call may follow a request in flight,
     /// otherwise `Never`.
     fn nothing(&self) -> Due {
         if self.to_be_followed > 0 { Due::AfterEnd } else { Due::Never }
     }
 
-    fn turns(&self, which: u32) -> u32 {
-        self.think[which as usize].len() as u32
+    fn add(&mut self, job: u32, ready: Vec<(u32, Nanos)>) {
+        self.ready.extend(ready.into_iter().map(|(call, due)| (due, job, call)));
     }
 }
 
@@ -223,43 +224,47 @@ impl LoadModel for Conversations {
         self.next().map_or_else(|nothing| nothing, |(due, _)| Due::At(due))
     }
 
-    fn continues(&self) -> Option<u32> {
+    fn continues(&self) -> Option<(u32, u32)> {
         match self.next() {
-            Ok((_, Turn::Of(which))) => Some(which),
+            Ok((_, Next::Call(job, call))) => Some((job, call)),
             _ => None,
         }
     }
 
     fn take(&mut self) {
-        let Ok((_, turn)) = self.next() else { return };
-        let which = match turn {
-            Turn::First => {
-                self.at.push(0);
-                self.at.len() as u32 - 1
+        let Ok((due, next)) = self.next() else { return };
+        let (job, call) = match next {
+            Next::First => {
+                let job = self.jobs.len() as u32;
+                let (progress, ready) = Progress::begin(&self.steps[job as usize], due);
+                self.jobs.push(Some(progress));
+                self.add(job, ready);
+                (job, 0)
             }
-            Turn::Of(which) => {
-                self.thinking.pop_first();
-                self.at[which as usize] += 1;
-                which
+            Next::Call(job, call) => {
+                self.ready.pop_first();
+                (job, call)
             }
         };
-        if matches!(turn, Turn::First) || self.of == CountOf::Requests {
+        if matches!(next, Next::First) || self.of == CountOf::Requests {
             self.begin.take();
         }
-        self.to_be_followed += u32::from(self.at[which as usize] + 1 < self.turns(which));
+        self.to_be_followed += u32::from(self.steps[job as usize][call as usize].is_awaited);
     }
 
     fn ended(&mut self, at: Nanos, ended: EndedRequest) {
-        let which = ended.conversation;
-        let next = self.at[which as usize] + 1;
-        let follows = next < self.turns(which);
-        self.to_be_followed -= u32::from(follows);
-        let goes_on = follows && ended.complete;
-        if goes_on {
-            let think = self.think[which as usize][next as usize];
-            self.thinking.insert((at + think, which));
+        let EndedRequest { conversation: job, call, complete } = ended;
+        let steps = &self.steps[job as usize];
+        self.to_be_followed -= u32::from(steps[call as usize].is_awaited);
+        let slot = &mut self.jobs[job as usize];
+        let progress = slot.as_mut().expect("invariant: a job with a request is not over");
+        let freed = progress.ended(steps, call, at, complete);
+        let is_over = progress.is_over();
+        if is_over {
+            *slot = None;
         }
-        if self.of == CountOf::Requests || !goes_on {
+        self.add(job, freed.ready);
+        if self.of == CountOf::Requests || is_over {
             self.begin.ended(at, ended);
         }
     }

@@ -11,7 +11,6 @@ use crate::load::arrival::Arrivals;
 use crate::load::level::Level;
 use crate::load::model::{LoadModel, LoadPlan};
 use crate::load::recording::Recording;
-use crate::load::script::Script;
 use crate::stats::seed::{below, rng};
 use crate::{Bound, CellPlan, Nanos, OverLimit};
 
@@ -161,13 +160,24 @@ impl PassPlan {
         }
     }
 
-    /// The turns of the conversations, if the load has conversations. They must be computed before the
-    /// pass.
-    pub fn script_mut(&mut self) -> Option<&mut Script> {
+    /// The conversations or jobs of the load, if it has any. Their calls must be written before the pass.
+    pub fn jobs_mut(&mut self) -> Option<&mut ConversationsPlan> {
         match self {
-            PassPlan::Conversations(ConversationsPlan { script, .. }) => Some(script),
+            PassPlan::Conversations(plan) => Some(plan),
             _ => None,
         }
+    }
+
+    /// Sets the number of requests, unless only time or a recording limits them.
+    fn set_count(&mut self, count: u32) {
+        let requests = match self {
+            Self::OneByOne(OneByOnePlan { bound })
+            | Self::Closed(ClosedPlan { bound, .. })
+            | Self::Open(OpenPlan { bound, .. }) => &mut bound.requests,
+            Self::Saturated(SaturatedPlan { requests }) => return *requests = count,
+            Self::Replay(_) | Self::Conversations(_) => return,
+        };
+        *requests = requests.map(|_| count);
     }
 
     /// The same arrivals, `factor` times as fast. The time bound is divided by `factor`. `None` unless the load

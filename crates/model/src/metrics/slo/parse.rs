@@ -181,7 +181,9 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let unit = match (metric.definition().unit, unit.trim()) {
         (Unit::Percent, "%") => LimitUnit::Percent,
         (Unit::RequestsPerSecond | Unit::TokensPerSecond, "" | "/s") => LimitUnit::PerSecond,
+        (Unit::JobsPerHour, "" | "/h") => LimitUnit::PerHour,
         (Unit::Share, "") => LimitUnit::Share,
+        (Unit::Ratio, "") => LimitUnit::Times,
         (Unit::Milliseconds | Unit::MillisecondsPerToken, unit) => LimitUnit::of_time(unit)?,
         _ => return None,
     };
@@ -199,6 +201,8 @@ fn expected(metric: JudgedMetric) -> &'static str {
         Unit::Percent => "a percentage, as in `failures<1%`",
         Unit::RequestsPerSecond => "a number per second, as in `requests_per_s>4.5`",
         Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
+        Unit::JobsPerHour => "a number per hour, as in `jobs_per_h>100`",
+        Unit::Ratio => "a number, as in `job_slowdown_p95<2`",
         Unit::Share => "a share from 0 to 1, as in `slo_attainment>0.95`",
         _ => "a time above 0 in us, ms or s, as in `ttft_p99<500ms`",
     }

@@ -8,10 +8,10 @@ use inferometer_drive::Endpoint;
 use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
 use inferometer_model::{Finding, code};
 use inferometer_net::{open_files, raise_open_files_limit};
-use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
-use inferometer_workload::conversation::History;
+use inferometer_workload::History;
 
 use super::first_requests::{self, First};
 use super::overhead::Overhead;
@@ -178,7 +178,7 @@ fn runner<N: Network>(
     ready: &ReadyTarget,
     counter: &Counter,
 ) -> PassRunner<N> {
-    let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
+    let talks = plan.workload.has_jobs();
     PassRunner {
         net,
         stop: context.host.interrupt.flag(),

@@ -1,0 +1,222 @@
+//! Jobs: conversations, or the calls of an agent and its sub-agents. Figures of whole jobs, beside those of requests.
+
+mod times;
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::{
+    CoveredRequests, Definition, Direction, JudgedOn, PassData, Timeline, Unit, Value, duration,
+};
+use crate::stats::percentile;
+use crate::{Detail, Outcome};
+
+pub use times::{CallTimes, JobTimes, Parts};
+
+/// Completed jobs per hour.
+pub static PER_HOUR: Definition = Definition {
+    name: "jobs_per_h",
+    formula: "3600 x completed jobs / duration",
+    unit: Unit::JobsPerHour,
+    direction: Some(Direction::Higher),
+    notes: "A job is complete if all of its calls are. Absent without jobs or conversations.",
+    value: Value::Pass(per_hour),
+    title: "Jobs/h",
+    result_key: "jobs_per_h",
+    compared: true,
+    ..OF_JOBS
+};
+
+/// The median duration of a job.
+pub static DURATION_P50: Definition = Definition {
+    name: "job_duration_p50",
+    value: Value::Pass(|data| duration_ms(data, 0.5)),
+    title: "Job duration p50",
+    result_key: "job_duration_p50_ms",
+    compared: true,
+    ..DURATION
+};
+
+/// The 95th percentile of the durations of jobs.
+pub static DURATION_P95: Definition = Definition {
+    name: "job_duration_p95",
+    value: Value::Pass(|data| duration_ms(data, 0.95)),
+    title: "Job duration p95",
+    result_key: "job_duration_p95_ms",
+    ..DURATION
+};
+
+/// The median slowdown of a job.
+pub static SLOWDOWN_P50: Definition = Definition {
+    name: "job_slowdown_p50",
+    value: Value::Pass(|data| slowdown(data, 0.5)),
+    title: "Job slowdown p50",
+    result_key: "job_slowdown_p50",
+    ..SLOWDOWN
+};
+
+/// The 95th percentile of the slowdowns of jobs.
+pub static SLOWDOWN_P95: Definition = Definition {
+    name: "job_slowdown_p95",
+    value: Value::Pass(|data| slowdown(data, 0.95)),
+    title: "Job slowdown p95",
+    result_key: "job_slowdown_p95",
+    ..SLOWDOWN
+};
+
+const OF_JOBS: Definition = Definition {
+    over: CoveredRequests::Completed,
+    judged: JudgedOn::OnPasses,
+    ..Definition::DEFAULT
+};
+
+const DURATION: Definition = Definition {
+    formula: "a percentile of: last end of the calls of a job - due time of its first call",
+    notes: "Over completed jobs. Absent without jobs or conversations.",
+    ..OF_JOBS
+};
+
+const SLOWDOWN: Definition = Definition {
+    formula: "a percentile of: duration of a job / its duration with the recorded durations of its calls and the same gaps",
+    unit: Unit::Ratio,
+    notes: "Over completed jobs whose trace states the starts and ends of all calls; otherwise absent.",
+    ..OF_JOBS
+};
+
+fn per_hour(data: &PassData) -> Option<f64> {
+    let totals = data.jobs.totals()?;
+    Some(3600.0 * totals.complete as f64 / duration::duration_s(data)?)
+}
+
+fn duration_ms(data: &PassData, q: f64) -> Option<f64> {
+    let durations = &data.jobs.totals()?.durations_s;
+    (!durations.is_empty()).then(|| 1e3 * percentile(durations, q))
+}
+
+fn slowdown(data: &PassData, q: f64) -> Option<f64> {
+    let slowdowns = &data.jobs.totals()?.slowdowns;
+    (!slowdowns.is_empty()).then(|| percentile(slowdowns, q))
+}
+
+/// The calls of the jobs of a pass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Jobs {
+    jobs: BTreeMap<u32, Job>,
+    totals: OnceCell<Option<JobTotals>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Job {
+    calls: Vec<CallTimes>,
+    /// Calls that failed, and calls that did not start because of one of these.
+    failed: u64,
+    skipped: u64,
+    /// Calls that were cancelled or did not start because the pass ended.
+    unfinished: u64,
+}
+
+/// The figures of the jobs of a pass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobTotals {
+    /// Planned jobs.
+    pub planned: u64,
+    /// Jobs whose calls are all complete.
+    pub complete: u64,
+    /// Jobs with a call that failed.
+    pub failed: u64,
+    /// Jobs that the end of the pass cut off, or that never began.
+    pub unfinished: u64,
+    /// Calls that failed.
+    pub failed_calls: u64,
+    /// Calls that never started, because a call failed that they waited for.
+    pub skipped_calls: u64,
+    /// The durations of the completed jobs in seconds, in order.
+    pub durations_s: Vec<f64>,
+    /// Their slowdowns, in order, as far as they are known.
+    pub slowdowns: Vec<f64>,
+    /// The durations that they would have if tools needed no time, in order.
+    pub without_tools_s: Vec<f64>,
+    /// The sums of the parts of their times.
+    pub parts: Parts,
+    /// The sums of the parts of their critical paths, and of the times to first outputs there.
+    pub path: (Parts, f64),
+    /// The sum of the times of all of their calls in flight, in seconds.
+    pub work_s: f64,
+    /// The number of their calls, and of those on their critical paths.
+    pub calls: (u64, u64),
+}
+
+impl Jobs {
+    /// Adds a request, if it belongs to a job.
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        let Some(place) = &record.job else { return };
+        let job = self.jobs.entry(place.job).or_default();
+        match (record.outcome, &record.detail) {
+            (Outcome::Complete, _) => {}
+            (Outcome::Skipped, Some(Detail::EarlierTurn(_))) => job.skipped += 1,
+            (Outcome::Skipped | Outcome::Cancelled, _) => job.unfinished += 1,
+            _ => job.failed += 1,
+        }
+        if let (Outcome::Complete, Some(sent), Some(ended)) =
+            (record.outcome, record.send_start, record.ended)
+        {
+            let first = timeline.first_visible().map(|at| timeline.events[at].arrival);
+            job.calls.push(CallTimes {
+                place: (**place).clone(),
+                due: record.due,
+                sent,
+                first,
+                ended,
+            });
+        }
+    }
+
+    /// The figures of all jobs; `None` if there are none.
+    pub fn totals(&self) -> Option<&JobTotals> {
+        let all = || (!self.jobs.is_empty()).then(|| JobTotals::of(self.jobs.values()));
+        self.totals.get_or_init(all).as_ref()
+    }
+}
+
+impl JobTotals {
+    fn of<'a>(jobs: impl Iterator<Item = &'a Job>) -> Self {
+        let mut totals = Self::default();
+        for job in jobs {
+            totals.planned += 1;
+            totals.failed_calls += job.failed;
+            totals.skipped_calls += job.skipped;
+            if job.failed + job.skipped > 0 {
+                totals.failed += 1;
+            } else if job.unfinished > 0 {
+                totals.unfinished += 1;
+            } else {
+                let mut calls = job.calls.clone();
+                calls.sort_unstable_by_key(|call| call.place.call);
+                totals.complete += 1;
+                JobTimes::of(&calls).iter().for_each(|times| totals.add(times, calls.len()));
+            }
+        }
+        for values in [&mut totals.durations_s, &mut totals.slowdowns, &mut totals.without_tools_s]
+        {
+            values.sort_unstable_by(f64::total_cmp);
+        }
+        totals
+    }
+
+    fn add(&mut self, times: &JobTimes, calls: usize) {
+        self.durations_s.push(times.duration_s);
+        let slowdown = times.recorded_s.filter(|recorded| *recorded > 0.0);
+        self.slowdowns.extend(slowdown.map(|recorded| times.duration_s / recorded));
+        self.without_tools_s.push(times.without_tools_s);
+        self.parts += times.parts;
+        self.path.0 += times.path;
+        self.path.1 += times.path_first_s;
+        self.work_s += times.work_s;
+        self.calls.0 += calls as u64;
+        self.calls.1 += times.path_calls as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Jobs with planted times.
+
+use super::*;
+use crate::Nanos;
+use crate::record::{GapKind, JobCall};
+
+fn at(ms: u64) -> Nanos {
+    Nanos(ms * 1_000_000)
+}
+
+/// A call with its times in milliseconds: due, sent, first output, end.
+fn call(place: JobCall, [due, sent, first, ended]: [u64; 4]) -> CallTimes {
+    CallTimes { place, due: at(due), sent: at(sent), first: Some(at(first)), ended: at(ended) }
+}
+
+fn place(call: u32, after: &[u32], (gap, tool): (u64, u64), kind: GapKind) -> JobCall {
+    let (after, ms) = (after.to_vec(), 1_000_000);
+    JobCall { call, after, gap_ns: gap * ms, tool_ns: tool * ms, gap: kind, ..JobCall::default() }
+}
+
+/// A call, then two beside each other after a tool, then one after both and a person.
+fn job() -> Vec<CallTimes> {
+    vec![
+        call(place(0, &[], (0, 0), GapKind::Unknown), [0, 2, 50, 100]),
+        call(place(1, &[0], (40, 30), GapKind::Tool), [140, 140, 160, 240]),
+        call(place(2, &[0], (50, 50), GapKind::Tool), [150, 153, 180, 300]),
+        call(place(3, &[1, 2], (500, 0), GapKind::Human), [800, 801, 810, 900]),
+    ]
+}
+
+#[test]
+fn the_parts_of_a_jobs_duration_are_its_planted_times() {
+    let times = JobTimes::of(&job()).expect("calls");
+    let close = |found: f64, ms: f64| assert!((found * 1e3 - ms).abs() < 1e-6, "{found} {ms}");
+    close(times.duration_s, 900.0);
+    close(times.parts.sum(), 900.0);
+    // Tools run from 100 to 150 ms; from 140 ms, a call is in flight.
+    for (found, ms) in [
+        (times.parts.model_s, 98.0 + 160.0 + 99.0),
+        (times.parts.tools_s, 40.0),
+        (times.parts.people_s, 500.0),
+        (times.parts.client_s, 3.0),
+        (times.parts.rest_s, 0.0),
+        (times.work_s, 98.0 + 100.0 + 147.0 + 99.0),
+    ] {
+        close(found, ms);
+    }
+}
+
+#[test]
+fn the_critical_path_is_the_chain_that_determined_the_end() {
+    let times = JobTimes::of(&job()).expect("calls");
+    let close = |found: f64, ms: f64| assert!((found * 1e3 - ms).abs() < 1e-6, "{found} {ms}");
+    assert_eq!(times.path_calls, 3);
+    close(times.path_first_s, 48.0 + 27.0 + 9.0);
+    for (found, ms) in [
+        (times.path.model_s, 50.0 + 120.0 + 90.0),
+        (times.path.tools_s, 50.0),
+        (times.path.people_s, 500.0),
+        (times.path.client_s, 2.0 + 3.0 + 1.0),
+        (times.path.rest_s, 0.0),
+    ] {
+        close(found, ms);
+    }
+    close(times.path.sum() + times.path_first_s, 900.0);
+    // Without tools, the second branch (150 ms after the first call) still determines the end.
+    close(times.without_tools_s, 100.0 + 150.0 + 500.0 + 100.0);
+}
+
+#[test]
+fn a_job_is_as_slow_as_recorded_if_its_calls_take_the_recorded_times() {
+    let mut calls = job();
+    assert_eq!(JobTimes::of(&calls).expect("calls").recorded_s, None);
+    for call in &mut calls {
+        let lasts = call.ended.since(call.due).as_nanos() as u64;
+        call.place.recorded_ns = Some((0, lasts / 2));
+    }
+    let recorded = JobTimes::of(&calls).expect("calls").recorded_s.expect("it is known");
+    assert!((recorded - (0.05 + 0.05 + 0.075 + 0.5 + 0.05)).abs() < 1e-9, "{recorded}");
+}

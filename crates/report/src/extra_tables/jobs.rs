@@ -1,0 +1,67 @@
+//! Tables of the jobs of passes. No figure is computed here.
+
+use inferometer_analysis::Summary;
+use inferometer_analysis::jobs::{JobsSummary, Quantiles};
+use inferometer_model::metrics::jobs::PER_HOUR;
+
+use crate::number::two_decimals;
+use crate::{MISSING, Table, count, left, right, significant};
+
+/// A row per pass with jobs: how many completed, how long they took, and what share of this time had calls in flight.
+pub(super) fn jobs(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let jobs = pass.jobs.as_ref()?;
+        let [p50, p95] = ends(jobs.duration_s);
+        let [slow_p50, slow_p95] = ends(jobs.slowdown);
+        let parts = jobs.parts;
+        let sum = parts.map(|it| it.model_s + it.tools_s + it.people_s + it.client_s + it.rest_s);
+        let share = |part: Option<f64>| {
+            let share = part.zip(sum).map(|(part, sum)| 100.0 * part / sum);
+            share.filter(|share| share.is_finite()).map_or(MISSING.to_owned(), significant)
+        };
+        Some([
+            left("Pass", cell.place(pass)),
+            right(
+                "Complete / planned",
+                format!("{} / {}", count(jobs.complete), count(jobs.planned)),
+            ),
+            right("Jobs/h", two_decimals(pass.figure(&PER_HOUR))),
+            right("Duration p50 (s)", p50),
+            right("p95 (s)", p95),
+            right("Slowdown p50", slow_p50),
+            right("p95", slow_p95),
+            right("Model (%)", share(parts.map(|it| it.model_s))),
+            right("Tools (%)", share(parts.map(|it| it.tools_s))),
+            right("People (%)", share(parts.map(|it| it.people_s))),
+            right("Client (%)", share(parts.map(|it| it.client_s))),
+            right("Rest (%)", share(parts.map(|it| it.rest_s))),
+        ])
+    }))
+}
+
+/// A row per pass with jobs: the mean critical path, and the duration without the time of tools.
+pub(super) fn paths(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let JobsSummary { critical_path, without_tools_s, parallelism, .. } = pass.jobs.as_ref()?;
+        let path = critical_path.as_ref()?;
+        let number = |heading: &str, value: f64| right(heading, significant(value));
+        Some([
+            left("Pass", cell.place(pass)),
+            number("Calls", path.calls),
+            number("First output (s)", path.first_output_s),
+            number("Later output (s)", path.later_output_s),
+            number("Tools (s)", path.tools_s),
+            number("People (s)", path.people_s),
+            number("Client (s)", path.client_s),
+            number("Rest (s)", path.rest_s),
+            right("In flight", parallelism.map_or(MISSING.to_owned(), significant)),
+            right("p50 without tools (s)", ends(*without_tools_s)[0].clone()),
+        ])
+    }))
+}
+
+/// The median and the 95th percentile.
+fn ends(of: Option<Quantiles>) -> [String; 2] {
+    let text = |value: Option<f64>| value.map_or(MISSING.to_owned(), significant);
+    [text(of.map(|of| of.p50)), text(of.map(|of| of.p95))]
+}

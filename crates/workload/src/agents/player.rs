@@ -1,0 +1,198 @@
+//! Makes the requests of the calls of jobs.
+
+use std::sync::{Arc, OnceLock};
+
+use inferometer_model::load::Step;
+use inferometer_model::record::JobCall;
+use inferometer_model::{Prompt, Request};
+use inferometer_plan::Answers;
+
+use super::words::Piece;
+use super::{Recorded, messages};
+use crate::conversation::Transcript;
+use crate::{History, PromptContext, PromptScope, WorkloadError};
+
+/// Makes the requests of the calls of jobs. A job beyond those of the trace is a copy, with its own words.
+pub struct Player {
+    recorded: Arc<Recorded>,
+    context: PromptContext,
+    scope: PromptScope,
+    answers: Answers,
+    history: History,
+    /// Whether the tokenizer is that of the model.
+    counts: bool,
+    error: Arc<OnceLock<String>>,
+}
+
+impl Player {
+    pub fn new(
+        recorded: Arc<Recorded>,
+        context: PromptContext,
+        scope: PromptScope,
+        answers: Answers,
+    ) -> Self {
+        let history = if context.accepts_messages { History::Messages } else { History::Text };
+        Self { recorded, context, scope, answers, history, counts: true, error: Arc::default() }
+    }
+
+    /// Sets how earlier turns are sent, and whether the tokenizer is that of the model.
+    pub fn sending(self, history: History, counts: bool) -> Self {
+        Self { history, counts, ..self }
+    }
+
+    /// Why a request could not be made; empty as long as they could.
+    pub fn error(&self) -> Arc<OnceLock<String>> {
+        Arc::clone(&self.error)
+    }
+
+    /// The job of the trace with this number in the pass, and the number of its copy.
+    fn job(&self, number: u32) -> (usize, u32) {
+        let count = self.recorded.shape.jobs.len() as u32;
+        ((number % count) as usize, number / count)
+    }
+
+    fn at(&self, number: u32, call: u32) -> u32 {
+        self.recorded.shape.jobs[self.job(number).0].calls[call as usize]
+    }
+
+    /// The number of calls of a job.
+    pub fn calls(&self, number: u32) -> usize {
+        self.recorded.shape.jobs[self.job(number).0].calls.len()
+    }
+
+    /// What the calls of a job wait for.
+    pub fn steps(&self, number: u32) -> Arc<[Step]> {
+        self.recorded.shape.steps(&self.recorded.trace, self.job(number).0).into()
+    }
+
+    /// The first request of a job.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn first(&self, number: u32) -> Result<Request, WorkloadError> {
+        self.request(number, 0, &mut Vec::new())
+    }
+
+    /// What is known of a call before the pass: all but its prompt, in place of which is what it consists of.
+    pub fn planned(&self, number: u32, call: u32) -> Request {
+        let at = self.at(number, call);
+        let recorded = &self.recorded;
+        let of = &recorded.trace.calls[at as usize];
+        let (prompt, output) = (recorded.prompt(at), recorded.output(at));
+        let (content, kept) = (of.content.get(), recorded.kept(at));
+        let text = format!("{prompt} {content:?} {kept:?} {:?}", self.answers);
+        self.labelled(number, call, Request::new(Prompt::Text(text), prompt, output))
+    }
+
+    /// The request of a call. `said` has the transcripts of earlier calls of its job, if later prompts contain them.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn request(
+        &self,
+        number: u32,
+        call: u32,
+        said: &mut Vec<Option<Transcript>>,
+    ) -> Result<Request, WorkloadError> {
+        let (at, recorded) = (self.at(number, call), &self.recorded);
+        let request = match (recorded.has_messages, self.answers) {
+            (true, _) => messages::prompt(recorded, at, self.history),
+            (false, Answers::Recorded) => {
+                let (prompt, counted) = self.words(number, at, &recorded.pieces(at))?;
+                self.sized(at, prompt, counted)
+            }
+            (false, Answers::Live) => self.live(number, (at, call), said)?,
+        };
+        Ok(self.labelled(number, call, request))
+    }
+
+    fn words(
+        &self,
+        number: u32,
+        at: u32,
+        pieces: &[Piece],
+    ) -> Result<(Prompt, u32), WorkloadError> {
+        let copy = self.job(number).1;
+        let made = self.recorded.words((&self.context, &self.scope), copy, (at, pieces))?;
+        Ok((made.prompt, made.counted + self.context.reserve))
+    }
+
+    fn sized(&self, at: u32, prompt: Prompt, counted: u32) -> Request {
+        let recorded = &self.recorded;
+        Request {
+            counted_tokens: Some(counted).filter(|_| self.counts),
+            ..Request::new(prompt, recorded.prompt(at), recorded.output(at))
+        }
+    }
+
+    /// A request whose prompt contains what the server said before. A prompt that does not keep the whole prompt and
+    /// answer before it begins anew.
+    fn live(
+        &self,
+        number: u32,
+        (at, call): (u32, u32),
+        said: &mut Vec<Option<Transcript>>,
+    ) -> Result<Request, WorkloadError> {
+        let recorded = &self.recorded;
+        let before = recorded.kept(at).filter(|(before, kept)| {
+            *kept == recorded.prompt(*before).saturating_add(recorded.output(*before))
+        });
+        let place = |at: u32| recorded.shape.places[at as usize].1 as usize;
+        let earlier =
+            before.and_then(|(before, kept)| Some((said.get(place(before))?.clone()?, kept)));
+        said.resize_with(said.len().max(call as usize + 1), || None);
+        let is_first = earlier.is_none();
+        let (mut transcript, new) = match earlier {
+            Some((transcript, kept)) => {
+                let new = recorded.prompt(at).saturating_sub(kept).max(1);
+                (transcript, vec![Piece::new(at, new + self.context.reserve)])
+            }
+            None => (Transcript::new(self.history), recorded.pieces(at)),
+        };
+        let (prompt, counted) = self.words(number, at, &new)?;
+        let Prompt::Text(text) = prompt else {
+            unreachable!("invariant: live answers are text, so prompts are")
+        };
+        let prompt = transcript.ask(&text);
+        said[call as usize] = Some(transcript);
+        let mut request = self.sized(at, prompt, counted);
+        if !is_first {
+            // The prompt contains answers of the server, so its length is not planned.
+            (request.input_tokens, request.counted_tokens) = (0, None);
+        }
+        Ok(request)
+    }
+
+    /// Adds the answer of a call to its transcript.
+    pub fn hear(&self, call: u32, answer: &str, said: &mut [Option<Transcript>]) {
+        if let Some(Some(transcript)) = said.get_mut(call as usize) {
+            transcript.answer(answer);
+        }
+    }
+
+    /// Adds the place in the job, the class and the session.
+    fn labelled(&self, number: u32, call: u32, request: Request) -> Request {
+        let (at, Recorded { shape, trace, .. }) = (self.at(number, call), &*self.recorded);
+        let class = match shape.depths[at as usize] {
+            _ if self.calls(number) == 1 => None,
+            0 => Some("call 1"),
+            1..=4 => Some("calls 2 to 5"),
+            5..=9 => Some("calls 6 to 10"),
+            _ => Some("calls 11 and later"),
+        };
+        let job = JobCall { job: number, ..shape.call(trace, at) };
+        let session =
+            u64::from(trace.calls[at as usize].session) | u64::from(self.job(number).1) << 32;
+        Request {
+            class: class.map(Into::into),
+            job: Some(Box::new(job)),
+            session: Some(session),
+            ..request
+        }
+    }
+
+    /// Notes why a request could not be made.
+    pub fn fail(&self, error: &WorkloadError) {
+        let _ = self.error.set(error.to_string());
+    }
+}

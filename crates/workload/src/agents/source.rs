@@ -1,0 +1,106 @@
+//! The calls of jobs during a pass: each is made when the calls that it waits for have ended.
+
+use std::sync::Arc;
+
+use inferometer_model::load::{Progress, Step};
+use inferometer_model::source::{Follows, Supply};
+use inferometer_model::{Nanos, Record, Request, Source};
+
+use super::Player;
+use crate::conversation::Transcript;
+
+/// The jobs of a pass that one process plays.
+pub struct Jobs {
+    player: Player,
+    /// The numbers of the jobs in the pass.
+    numbers: Vec<u32>,
+    /// The jobs that have begun; `None` once they are over.
+    begun: Vec<Option<Job>>,
+    /// What the requests that are never sent have in their records, the last one first.
+    unsent: Option<Vec<Request>>,
+}
+
+struct Job {
+    progress: Progress,
+    steps: Arc<[Step]>,
+    is_made: Box<[bool]>,
+    /// What was asked and said, if later prompts contain it.
+    said: Vec<Option<Transcript>>,
+}
+
+impl Jobs {
+    /// The jobs with these numbers in the pass.
+    pub fn new(player: Player, numbers: Vec<u32>) -> Self {
+        Self { player, numbers, begun: Vec::new(), unsent: None }
+    }
+
+    /// The request of a call; `None` if it could not be made, which ends the pass.
+    fn request(&mut self, job: u32, call: u32) -> Option<Request> {
+        let number = self.numbers[job as usize];
+        let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
+        let made = self.player.request(number, call, &mut state.said);
+        state.is_made[call as usize] = made.is_ok();
+        made.inspect_err(|error| self.player.fail(error)).ok()
+    }
+}
+
+impl Source for Jobs {
+    fn next(&mut self) -> Supply {
+        let Some(&number) = self.numbers.get(self.begun.len()) else { return Supply::Exhausted };
+        let steps = self.player.steps(number);
+        let (progress, _) = Progress::begin(&steps, Nanos::ZERO);
+        let (is_made, said) = (vec![false; steps.len()].into(), Vec::new());
+        self.begun.push(Some(Job { progress, steps, is_made, said }));
+        let request = self.request(self.begun.len() as u32 - 1, 0);
+        request.map_or(Supply::Exhausted, |request| Supply::Request(Box::new(request)))
+    }
+
+    fn begun(&mut self, job: u32) -> Vec<(u32, Request)> {
+        let state = self.begun[job as usize].as_ref().expect("invariant: the job is not over");
+        let roots = (0..).zip(state.steps.iter()).skip(1);
+        let roots: Vec<u32> =
+            roots.filter(|(_, step)| step.after.is_empty()).map(|(call, _)| call).collect();
+        roots.into_iter().filter_map(|call| Some((call, self.request(job, call)?))).collect()
+    }
+
+    fn ended(&mut self, (job, call): (u32, u32), record: &Record, answer: &str) -> Follows {
+        let number = self.numbers[job as usize];
+        let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
+        let is_complete = record.outcome.is_complete();
+        let freed = state.progress.ended(&state.steps, call, Nanos::ZERO, is_complete);
+        self.player.hear(call, answer, &mut state.said);
+        let skipped = freed.skipped.iter().map(|&call| {
+            state.is_made[call as usize] = true;
+            self.player.planned(number, call)
+        });
+        let skipped = skipped.collect();
+        let ready = freed.ready.into_iter();
+        let requests =
+            ready.filter_map(|(call, _)| Some((call, self.request(job, call)?))).collect();
+        let state = &mut self.begun[job as usize];
+        if state.as_ref().is_some_and(|state| state.progress.is_over()) {
+            *state = None;
+        }
+        Follows { requests, skipped }
+    }
+
+    fn unsent(&mut self) -> Option<Request> {
+        let Self { player, numbers, begun, unsent } = self;
+        let all = unsent.get_or_insert_with(|| {
+            let mut all = Vec::new();
+            for (at, &number) in numbers.iter().enumerate() {
+                let state = begun.get(at);
+                let made = |call: usize| match state {
+                    Some(Some(job)) => job.is_made[call],
+                    Some(None) => true,
+                    None => false,
+                };
+                let calls = (0..player.steps(number).len()).filter(|call| !made(*call));
+                all.extend(calls.map(|call| player.planned(number, call as u32)));
+            }
+            all.reverse();
+            all
+        });
+        all.pop()
+    }
+}
