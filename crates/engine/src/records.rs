@@ -8,7 +8,7 @@ use inferometer_model::load::LoadModel;
 use inferometer_model::record::{Event, Read};
 use inferometer_model::{CellPlan, Detail, EventKind, Nanos, Outcome, PassPlan, Record, Usage};
 
-use crate::{Engine, EngineRequest, Finish, TokenArrival, VirtualRecord, simulate_with};
+use crate::{Engine, Feed, Finish, TokenArrival, VirtualRecord, simulate_with};
 
 /// In passes with more requests than this, a record has only two events: the first token, and all other tokens
 /// together. The gaps between tokens are then known only as the mean of each request.
@@ -80,7 +80,7 @@ fn first_and_others(request: &VirtualRecord) -> Vec<Tokens> {
 pub fn simulate_pass(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = EngineRequest>,
+    source: &mut (impl Feed + ?Sized),
     context: PassContext<'_>,
 ) -> SimulatedPass {
     let (max_in_flight, _) = context.pass.limit();

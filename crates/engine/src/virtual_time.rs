@@ -41,25 +41,45 @@ pub struct TokenArrival {
     pub count: u32,
 }
 
+/// Where the requests of a simulation come from. An iterator is a feed of requests that do not wait for each other.
+pub trait Feed {
+    /// The next request that begins a job, or belongs to none; `None` if there are no more.
+    fn next(&mut self) -> Option<EngineRequest>;
+
+    /// The call with this place in this job, which may start now.
+    fn call(&mut self, _job: u32, _call: u32) -> Option<EngineRequest> {
+        None
+    }
+
+    /// A call of a job has ended.
+    fn ended(&mut self, _ended: EndedRequest) {}
+}
+
+impl<I: Iterator<Item: Into<EngineRequest>> + ?Sized> Feed for I {
+    fn next(&mut self) -> Option<EngineRequest> {
+        Iterator::next(self).map(Into::into)
+    }
+}
+
 /// Applies a load model to an idle engine until all requests have ended. `source` supplies the requests; when it is
 /// exhausted, no further request starts.
 ///
 /// A request reaches the scheduler before a step if its delay in the front end ends before or when this step begins.
 /// Records are in the order of starts.
-pub fn simulate<R: Into<EngineRequest>>(
+pub fn simulate(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = R>,
+    source: &mut (impl Feed + ?Sized),
 ) -> Vec<VirtualRecord> {
     simulate_with(engine, load, source, None, |_| ControlFlow::Break(()))
 }
 
 /// Like [`simulate`], but passes the tokens to `on_tokens` in the order of their generation, until `on_tokens` returns
 /// `Break`. A request that is due while `max_in_flight` requests are in flight is sent when one of them ends.
-pub fn simulate_with<R: Into<EngineRequest>>(
+pub fn simulate_with(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = R>,
+    source: &mut (impl Feed + ?Sized),
     max_in_flight: Option<u32>,
     on_tokens: impl FnMut(TokenArrival) -> ControlFlow<()>,
 ) -> Vec<VirtualRecord> {
@@ -67,6 +87,8 @@ pub fn simulate_with<R: Into<EngineRequest>>(
         front: FrontEnd::of(engine, 1.0),
         now: Nanos::ZERO,
         records: Vec::new(),
+        jobs: 0,
+        places: Vec::new(),
         max_in_flight: max_in_flight.unwrap_or(u32::MAX),
         in_flight: 0,
         was_full: false,
@@ -80,7 +102,7 @@ pub fn simulate_with<R: Into<EngineRequest>>(
         if let Some(steady) = engine.steady_steps(limit) {
             simulation.apply_steady(engine, steady);
         } else if let Some(step) = engine.step() {
-            simulation.apply_step(step, load);
+            simulation.apply_step(step, load, source);
         } else if let Some(due) = next_due {
             // An idle engine waits for the next arrival.
             simulation.now = due;
@@ -95,6 +117,9 @@ struct Simulation<OnTokens> {
     front: FrontEnd,
     now: Nanos,
     records: Vec<VirtualRecord>,
+    /// The number of jobs that have begun, and for each request its job and its place there.
+    jobs: u32,
+    places: Vec<(u32, u32)>,
     max_in_flight: u32,
     in_flight: u32,
     /// Whether a due request had to wait because `max_in_flight` requests were in flight.
@@ -105,10 +130,10 @@ struct Simulation<OnTokens> {
 
 impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
     /// Starts the requests that are due. Returns when the next request is due, if that is known.
-    fn start_due<R: Into<EngineRequest>>(
+    fn start_due(
         &mut self,
         load: &mut dyn LoadModel,
-        source: &mut dyn Iterator<Item = R>,
+        source: &mut (impl Feed + ?Sized),
     ) -> Option<Nanos> {
         loop {
             let due = match load.next_due() {
@@ -123,7 +148,12 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 self.was_full = true;
                 return None;
             }
-            let request = source.next()?.into();
+            let (request, place) = match load.continues() {
+                Some((job, call)) => (source.call(job, call)?, (job, call)),
+                None => (source.next()?, (self.jobs, 0)),
+            };
+            self.jobs += u32::from(place.1 == 0);
+            self.places.push(place);
             let prompt = request.lengths.prompt;
             load.take();
             let sent = if self.was_full { due.max(self.now) } else { due };
@@ -151,7 +181,12 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
         }
     }
 
-    fn apply_step(&mut self, step: Step, load: &mut dyn LoadModel) {
+    fn apply_step(
+        &mut self,
+        step: Step,
+        load: &mut dyn LoadModel,
+        source: &mut (impl Feed + ?Sized),
+    ) {
         self.now = self.now + step.duration;
         for output in step.outputs {
             if output.finished != Some(Finish::Ignored) {
@@ -165,10 +200,10 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 record.output = output.tokens_so_far;
                 record.finish = finish;
                 self.in_flight -= 1;
-                load.ended(
-                    self.now,
-                    EndedRequest { conversation: request as u32, call: 0, complete },
-                );
+                let (conversation, call) = self.places[request];
+                let ended = EndedRequest { conversation, call, complete };
+                source.ended(ended);
+                load.ended(self.now, ended);
             }
         }
     }

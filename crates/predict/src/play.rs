@@ -7,7 +7,8 @@ use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::stop::StopWatch;
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
-use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, NoiseState, lengths};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Feed, Lengths, NoiseState, lengths};
+use inferometer_model::load::EndedRequest;
 use inferometer_model::{CellPlan, Finding, OverLimit, PassPlan, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
@@ -71,9 +72,9 @@ impl SimulatedPlan<'_> {
         let mut first = FirstRequests::of(config, pass);
         // The arrivals are those of the first repeat of a run.
         let mut load = load_model(pass, pass.seed(plan.seed, cell, 1));
-        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
+        let mut play = |asked: &mut dyn Feed| {
             let began = monotonic_now();
-            let mut asked = asked.inspect(|request| first.add(request));
+            let mut asked = Noted { asked, first: &mut first };
             let place = PassContext { cell, pass, number: begin.pass, streamed };
             let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
             self.time.simulation += monotonic_now().since(began);
@@ -109,6 +110,28 @@ impl SimulatedPlan<'_> {
     }
 }
 
+/// A feed whose first requests are noted.
+struct Noted<'a> {
+    asked: &'a mut dyn Feed,
+    first: &'a mut FirstRequests,
+}
+
+impl Feed for Noted<'_> {
+    fn next(&mut self) -> Option<EngineRequest> {
+        let request = self.asked.next()?;
+        self.first.add(&request);
+        Some(request)
+    }
+
+    fn call(&mut self, job: u32, call: u32) -> Option<EngineRequest> {
+        self.asked.call(job, call)
+    }
+
+    fn ended(&mut self, ended: EndedRequest) {
+        self.asked.ended(ended);
+    }
+}
+
 impl fmt::Display for PlayTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { simulation, requests, span } = self;
@@ -127,7 +150,7 @@ fn check(pass: &PassPlan) -> Result<(), RunError> {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "dropped requests (--over-limit drop)"
         }
-        PassPlan::Conversations(_) => "conversations, which depend on the answers of a server,",
+        PassPlan::Conversations(jobs) if !jobs.script.are_jobs => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
     };
     Err(RunError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))

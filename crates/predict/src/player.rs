@@ -5,7 +5,7 @@ use std::time::Duration;
 use inferometer_analysis::search::certain_at;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
 use inferometer_engine::records::{PassContext, simulate_pass};
-use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Feed, NoiseState, lengths};
 use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, load_model};
 use inferometer_plan::Plan;
 use inferometer_run::{Context, RunError};
@@ -102,7 +102,7 @@ impl<'a> Player<'a> {
             streamed: plan.sampling.stream,
         };
         let mut load = load_model(&begin.plan, begin.seed(plan.seed));
-        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
+        let mut play = |asked: &mut dyn Feed| {
             simulate_pass(&mut engine, &mut *load, asked, place)
         };
         let records = if let Some(requests) = &mut self.requests {

@@ -2,15 +2,18 @@
 //! Only the lengths and the class of each request are kept. If the engine has a prefix cache, the simulation also gets
 //! the hashes of the blocks of each prompt.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::serve::FrontConfig;
-use inferometer_engine::{EngineConfig, EngineRequest, Lengths};
+use inferometer_engine::{EngineConfig, EngineRequest, Feed, Lengths};
+use inferometer_model::load::EndedRequest;
+use inferometer_model::record::JobCall;
 use inferometer_model::request::Message;
 use inferometer_model::source::Supply;
 use inferometer_model::{
-    CellPlan, Finding, PassPlan, Prompt, Record, Request, Source, Tokenizer, TokenizerError, code,
+    CellPlan, Finding, Outcome, PassPlan, Prompt, Record, Request, Source, Tokenizer, TokenizerError, code,
 };
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;
@@ -31,7 +34,7 @@ pub struct Requests {
 /// The requests that were simulated, in the order of their starts.
 #[derive(Default)]
 pub struct PlayedRequests {
-    asked: Vec<(u32, u32, Option<Box<str>>)>,
+    asked: Vec<(u32, u32, Option<Box<str>>, Option<Box<JobCall>>)>,
     /// Why a request could not be created; `None` if all requests were created.
     error: Option<String>,
 }
@@ -103,7 +106,9 @@ impl Requests {
             .map(|note| Finding::of(code::PROMPTS_NOT_AS_ASKED, note.to_string()).at(&label));
         let findings = findings.collect();
         let counter = self.counter.clone();
-        Ok((Stream { source, error, counter, played: PlayedRequests::default() }, findings))
+        let has_jobs = matches!(begin.plan, PassPlan::Conversations(_));
+        let (played, ready, jobs) = (PlayedRequests::default(), HashMap::new(), 0);
+        Ok((Stream { source, error, counter, played, has_jobs, jobs, ready }, findings))
     }
 }
 
@@ -155,40 +160,74 @@ fn contents(message: &Message) -> String {
     }
 }
 
-/// An iterator over the requests of a pass, which creates each request when the simulation needs it.
+/// The requests of a pass, each of which is created when the simulation needs it.
 pub struct Stream {
     source: Box<dyn Source>,
     error: SourceError,
     counter: Counter,
     played: PlayedRequests,
+    has_jobs: bool,
+    /// The number of requests that began a job, or belong to none.
+    jobs: u32,
+    /// The calls that wait for nothing but their due times.
+    ready: HashMap<(u32, u32), Request>,
 }
 
-impl Iterator for Stream {
-    type Item = EngineRequest;
-
+impl Feed for Stream {
     fn next(&mut self) -> Option<EngineRequest> {
         loop {
             match self.source.next() {
-                Supply::Request(request) => match self.counter.asked(&request) {
-                    Ok(asked) => {
-                        let Request { input_tokens, output_tokens, class, .. } = *request;
-                        self.played.asked.push((input_tokens, output_tokens, class));
-                        return Some(asked);
-                    }
-                    Err(error) => {
-                        self.played.error = Some(error.to_string());
-                        return None;
-                    }
-                },
+                Supply::Request(request) => {
+                    let job = self.jobs;
+                    self.jobs += 1;
+                    let also = self.source.begun(job);
+                    self.add(job, also);
+                    return self.asked(*request);
+                }
                 // Another thread creates requests and will soon have one.
                 Supply::Wait => std::thread::yield_now(),
                 Supply::Exhausted => return None,
             }
         }
     }
+
+    fn call(&mut self, job: u32, call: u32) -> Option<EngineRequest> {
+        let request = self.ready.remove(&(job, call))?;
+        self.asked(request)
+    }
+
+    fn ended(&mut self, EndedRequest { conversation, call, complete }: EndedRequest) {
+        if !self.has_jobs {
+            return;
+        }
+        let outcome = if complete { Outcome::Complete } else { Outcome::Malformed };
+        let record = Record { outcome, ..Record::default() };
+        let follows = self.source.ended((conversation, call), &record, "");
+        self.add(conversation, follows.requests);
+    }
 }
 
 impl Stream {
+    fn add(&mut self, job: u32, requests: Vec<(u32, Request)>) {
+        let calls = requests.into_iter().map(|(call, request)| ((job, call), request));
+        self.ready.extend(calls);
+    }
+
+    /// The request as the engine sees it; `None` if its tokens cannot be counted.
+    fn asked(&mut self, request: Request) -> Option<EngineRequest> {
+        match self.counter.asked(&request) {
+            Ok(asked) => {
+                let Request { input_tokens, output_tokens, class, job, .. } = request;
+                self.played.asked.push((input_tokens, output_tokens, class, job));
+                Some(asked)
+            }
+            Err(error) => {
+                self.played.error = Some(error.to_string());
+                None
+            }
+        }
+    }
+
     /// Returns the requests that were simulated. Call this method after the simulation of the pass.
     ///
     /// # Errors
@@ -204,17 +243,18 @@ impl Stream {
 impl PlayedRequests {
     /// Requests with these prompt and output lengths.
     pub fn of_lengths(lengths: &[(u32, u32)]) -> Self {
-        let asked = lengths.iter().map(|&(input, output)| (input, output, None));
+        let asked = lengths.iter().map(|&(input, output)| (input, output, None, None));
         Self { asked: asked.collect(), error: None }
     }
 
     /// Adds the requested lengths and the class of the request to its record.
     pub fn complete(&self, record: Record) -> Record {
         match self.asked.get(record.index as usize) {
-            Some((input, output, class)) => Record {
+            Some((input, output, class, job)) => Record {
                 asked_input: *input,
                 asked_output: *output,
                 class: class.clone().or(record.class),
+                job: job.clone(),
                 ..record
             },
             None => record,

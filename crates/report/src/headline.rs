@@ -3,10 +3,11 @@
 use inferometer_analysis::{Cell, PassSummary, Summary, sweep};
 use inferometer_model::PassKind;
 use inferometer_model::digits::with_ends;
+use inferometer_model::metrics::jobs::PER_HOUR;
 use inferometer_model::metrics::{tpot, ttft};
 use inferometer_model::stats::Spread;
 
-use crate::{answers, label, table};
+use crate::{answers, label, significant, table};
 
 /// The results of more cells than this are not told one by one, but only those of the first and the last.
 const MOST_CELLS: usize = 4;
@@ -47,10 +48,48 @@ fn of_cell(cell: &Cell) -> Option<String> {
         let mean = with_ends(mean, ci, "requests/s");
         return Some(format!("{input} x {output}: {mean}, the mean of {n} repeats."));
     }
+    let jobs: Vec<String> = cell.passes.iter().filter_map(of_jobs).collect();
+    if !jobs.is_empty() {
+        return Some(format!("{input} x {output}: {}", jobs.join(" ")));
+    }
     let loaded = cell.throughput_pass().filter(|pass| pass.mean_concurrency != Some(1.0));
     let sentences = [cell.latency_pass().and_then(one_user), loaded.and_then(under_load)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
+}
+
+/// `8 jobs at once: 317 jobs/h; a job takes 11.8 s (p95 21.6 s), 0.84 times as long as recorded, 30 % of it with calls in
+/// flight; 1 of 40 jobs failed.` `None` if the pass has no jobs or conversations that completed.
+fn of_jobs(pass: &PassSummary) -> Option<String> {
+    let jobs = pass.jobs.as_ref()?;
+    let (per_hour, lasts) = (pass.figure(&PER_HOUR)?, jobs.duration_s?);
+    let what = if pass.load.contains("conversations") { "conversation" } else { "job" };
+    let recorded = jobs.slowdown.map_or_else(String::new, |slowdown| {
+        format!(", {} times as long as recorded", significant(slowdown.p50))
+    });
+    let in_model = jobs.parts.filter(|_| lasts.mean > 0.0).map_or_else(String::new, |parts| {
+        format!(
+            ", {} % of it with calls in flight",
+            significant(100.0 * parts.model_s / lasts.mean)
+        )
+    });
+    let others = match (jobs.failed, jobs.unfinished) {
+        (0, 0) => String::new(),
+        (failed, 0) => format!("; {failed} of {} {what}s failed", jobs.planned),
+        (failed, cut) => {
+            format!(
+                "; of {} {what}s, {failed} failed and {cut} did not end in the pass",
+                jobs.planned
+            )
+        }
+    };
+    Some(format!(
+        "{}: {} {what}s/h; a {what} takes {} s (p95 {} s){recorded}{in_model}{others}.",
+        label::load(pass),
+        significant(per_hour),
+        significant(lasts.p50),
+        significant(lasts.p95)
+    ))
 }
 
 /// `One user: first token after 52 ms (50 to 55), then 73 tokens/s.` `None` if the pass has several requests in flight.

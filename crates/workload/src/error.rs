@@ -42,6 +42,12 @@ pub enum TraceError {
         /// The number of rows that it fits.
         fitting_best: usize,
     },
+    /// The rows are calls of jobs.
+    #[error(
+        "its calls belong to sessions and wait for each other; play it with --workload agents (with a --trace-format, \
+            only its rows with times are sent, as unrelated requests)"
+    )]
+    Jobs,
     /// The line has the columns of no format.
     #[error("its first line is `{found}`; {expected}")]
     Columns {

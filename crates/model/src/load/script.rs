@@ -41,6 +41,9 @@ impl Step {
 pub struct Script {
     /// The number of conversations.
     pub conversations: u32,
+    /// Whether these are jobs of agents, and not conversations.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_jobs: bool,
     /// The number of turns of all conversations; 0 until the turns have been computed.
     pub turns: u32,
     /// SHA-256 over the numbers of turns, the think times and what calls wait for, in hexadecimal; empty until the
@@ -55,6 +58,16 @@ impl Script {
     /// A script of this many conversations. Their turns have not been computed.
     pub fn of(conversations: u32) -> Self {
         Self { conversations, ..Self::default() }
+    }
+
+    /// A script of this many jobs of agents. Their calls have not been read.
+    pub fn of_jobs(jobs: u32) -> Self {
+        Self { are_jobs: true, ..Self::of(jobs) }
+    }
+
+    /// What the script is of, for users.
+    pub fn noun(&self) -> &'static str {
+        if self.are_jobs { "jobs" } else { "conversations" }
     }
 
     /// Sets the calls of each job. Each job must have at least one.

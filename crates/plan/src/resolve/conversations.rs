@@ -34,6 +34,10 @@ pub(super) fn begun_by(
             "cannot be used if prompts contain the server's answers, which are text",
         );
     }
+    let script = match workload {
+        WorkloadPlan::Agents(_) => Script::of_jobs,
+        _ => Script::of,
+    };
     let wrap = |mut begin: PassPlan| {
         let mut conversations = begin.bound().requests.unwrap_or(count);
         match (&mut begin, of) {
@@ -48,7 +52,7 @@ pub(super) fn begun_by(
             _ => {}
         }
         PassPlan::Conversations(ConversationsPlan {
-            script: Script::of(conversations),
+            script: script(conversations),
             begin: Box::new(begin),
             of,
         })

@@ -29,6 +29,8 @@ pub struct AgentKeys {
 }
 
 impl AgentKeys {
+    /// The keys that no other workload has.
+    pub(crate) const OWN: &[&str] = &["jobs", "max_gap", "answers"];
     pub(crate) const NAMES: &[&str] =
         &["jobs", "max_gap", "answers", "trace_format", "output_length"];
 }

@@ -1,7 +1,7 @@
 //! Which keys of a plan a command does not take, and why. The parser of the command has no flags for them, and
 //! [`Spec::resolve`] refuses most of them in a plan file too.
 
-use super::{BlockKeys, ConversationKeys, Mistakes, Spec, WorkloadKeys};
+use super::{AgentKeys, BlockKeys, ConversationKeys, Mistakes, Spec, WorkloadKeys};
 
 /// A command that measures or simulates a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,11 +127,13 @@ const CONVERSATIONS: &str = "belongs to conversations, which only `inferometer r
 const FEWER: &str = "has no effect: the command chooses the number of requests; leave it out";
 const OWN_LOAD: &str = "has its own load, but this command chooses the load";
 const SCALE: &str = "scales arrivals to the exact rate, but this command does not; leave it out";
+const JOBS: &str = "agents cannot be used: its jobs have calls that wait for each other; use `inferometer run` or \
+                    `predict` with several --concurrency";
 const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be compared; leave it out";
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
 
-static LEFT_OUT: [LeftOut; 29] = [
+static LEFT_OUT: [LeftOut; 32] = [
     left_out(
         Search,
         Refused,
@@ -143,6 +145,7 @@ static LEFT_OUT: [LeftOut; 29] = [
     left_out(Search, Refused, &["scale"], SCALE),
     left_out(Search, Accepted, &["prompts_per_group", "block_concurrency"], FEWER),
     left_out(Search, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
+    left_out(Search, Accepted, AgentKeys::OWN, JOBS),
     left_out(
         Sweep,
         Refused,
@@ -154,6 +157,7 @@ static LEFT_OUT: [LeftOut; 29] = [
     left_out(Sweep, Refused, &["scale"], SCALE),
     left_out(Sweep, Accepted, &["prompts_per_group", "block_concurrency"], FEWER),
     left_out(Sweep, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
+    left_out(Sweep, Accepted, AgentKeys::OWN, JOBS),
     left_out(
         Sweep,
         Refused,
@@ -218,6 +222,7 @@ static LEFT_OUT: [LeftOut; 29] = [
         "has no effect: a block has its own number of requests; leave it out",
     ),
     left_out(Ab, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
+    left_out(Ab, Accepted, AgentKeys::OWN, JOBS),
     left_out(
         Predict,
         Accepted,
@@ -249,7 +254,10 @@ static LEFT_OUT: [LeftOut; 29] = [
 ];
 
 /// Workloads that a command does not take.
-const WORKLOADS: [(PlanCommand, &str, InFile, &str); 5] = [
+const WORKLOADS: [(PlanCommand, &str, InFile, &str); 8] = [
+    (Search, "agents", Refused, JOBS),
+    (Sweep, "agents", Refused, JOBS),
+    (Ab, "agents", Refused, JOBS),
     (Search, "conversation", Refused, OWN_LOAD),
     (Sweep, "conversation", Refused, OWN_LOAD),
     (

@@ -222,6 +222,12 @@ pub enum Notice {
         /// The longest time, in seconds.
         most_s: f64,
     },
+    /// How long the run takes at least: the begins of jobs and the gaps between their calls.
+    #[display("{}", cost::gaps_alone(*least_s))]
+    EstimateOfGaps {
+        /// The time, in seconds.
+        least_s: f64,
+    },
     /// How long the run takes is not known.
     #[display(
         "estimate: unknown (a first request was not answered with any text, or the length of the prompts depends on the \

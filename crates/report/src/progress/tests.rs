@@ -105,6 +105,7 @@ fn of_costs() -> Vec<Notice> {
         Notice::UseVirtualTime { of: Chosen::Search },
         Notice::Estimate { least_s: 60.0, most_s: 60.2 },
         Notice::Estimate { least_s: 60.0, most_s: 600.0 },
+        Notice::EstimateOfGaps { least_s: 90.0 },
         Notice::EstimateUnknown,
         Notice::EstimateLater,
         Notice::AllRuns { bound: Bound::About, time_s: 300.0 },

@@ -49,6 +49,8 @@ struct Keys {
 }
 
 const MOONCAKE: [&str; 3] = ["timestamp", "input_length", "output_length"];
+/// Keys of the first rows of traces of agents.
+const OF_JOBS: [&str; 5] = ["session_id", "wait_for", "requests", "event", "spans"];
 const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
 /// The key of the hashes in a Mooncake row, one hash for each block of the prompt.
 const HASHES: &str = "hash_ids";
@@ -60,6 +62,10 @@ impl Keys {
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, TraceError> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| TraceError::NoObject(error.to_string()))?;
+        // The calls of a session wait for each other, so they are no independent requests.
+        if format.is_none() && OF_JOBS.iter().any(|key| fields.contains_key(*key)) {
+            return Err(TraceError::Jobs);
+        }
         let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
         let is_bailian = fields.contains_key(OF_BAILIAN);
         for (known, names, is_usual) in [

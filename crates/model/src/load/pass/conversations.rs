@@ -30,6 +30,20 @@ pub struct ConversationsPlan {
 }
 
 impl ConversationsPlan {
+    /// How long the pass takes if no request takes any time, in seconds: its begins and gaps alone. The calls must have
+    /// been written.
+    pub fn shortest_s(&self) -> f64 {
+        let (mut load, mut now, mut begun) = (self.start(0), Nanos::ZERO, 0);
+        while let Due::At(due) = load.next_due() {
+            let (conversation, call) = load.continues().unwrap_or((begun, 0));
+            begun += u32::from(load.continues().is_none());
+            now = now.max(due);
+            load.take();
+            load.ended(now, EndedRequest { conversation, call, complete: true });
+        }
+        now.seconds_after(Nanos::ZERO)
+    }
+
     /// Sets the calls of each job, and the number of jobs that begin.
     pub fn write(&mut self, jobs: impl IntoIterator<Item = Vec<Step>>) {
         self.script.write(jobs);
@@ -122,19 +136,23 @@ impl LoadPlan for ConversationsPlan {
 
 impl fmt::Display for ConversationsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = self.script.noun();
         match (&*self.begin, self.of) {
             (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Conversations) => {
-                write!(f, "closed loop, {concurrency} conversations at once")
+                write!(f, "closed loop, {concurrency} {what} at once")
             }
             (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Requests) => {
-                write!(f, "closed loop, {concurrency} requests of conversations in flight")
+                write!(f, "closed loop, {concurrency} requests of {what} in flight")
             }
             (PassPlan::Open(OpenPlan { rate, .. }), _) => {
-                write!(f, "open loop, {rate} conversations/s")
+                write!(f, "open loop, {rate} {what}/s")
+            }
+            (PassPlan::OneByOne(_), _) if self.script.are_jobs => {
+                f.write_str("one job after the other")
             }
             (PassPlan::OneByOne(_), _) => f.write_str("one conversation after the other"),
-            (PassPlan::Saturated(_), _) => f.write_str("all conversations at once"),
-            (begin, _) => write!(f, "conversations that start by {begin}"),
+            (PassPlan::Saturated(_), _) => write!(f, "all {what} at once"),
+            (begin, _) => write!(f, "{what} that start by {begin}"),
         }
     }
 }

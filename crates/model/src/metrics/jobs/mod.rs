@@ -71,7 +71,7 @@ const OF_JOBS: Definition = Definition {
 };
 
 const DURATION: Definition = Definition {
-    formula: "a percentile of: last end of the calls of a job - due time of its first call",
+    formula: "a percentile of: last end of the calls of a job minus due time of its first call",
     notes: "Over completed jobs. Absent without jobs or conversations.",
     ..OF_JOBS
 };

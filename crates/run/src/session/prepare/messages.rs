@@ -88,9 +88,18 @@ fn longest(guess: DurationEstimate) -> Option<Duration> {
 }
 
 /// Announces the estimated duration of the run.
-pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
-    events.say(&guess.map_or(Notice::EstimateUnknown, |(one, other)| Notice::Estimate {
-        least_s: one.min(other).as_secs_f64(),
-        most_s: one.max(other).as_secs_f64(),
-    }));
+pub(crate) fn estimate(events: &Events, plan: &Plan, guess: DurationEstimate) {
+    let gaps = plan.passes.iter().filter_map(|pass| match pass {
+        PassPlan::Conversations(jobs) if jobs.script.are_jobs => Some(jobs.shortest_s()),
+        _ => None,
+    });
+    let least_s = gaps.sum::<f64>() * f64::from(plan.repeat.at_least);
+    events.say(&match guess {
+        Some((one, other)) => Notice::Estimate {
+            least_s: one.min(other).as_secs_f64(),
+            most_s: one.max(other).as_secs_f64(),
+        },
+        None if least_s > 0.0 => Notice::EstimateOfGaps { least_s },
+        None => Notice::EstimateUnknown,
+    });
 }

@@ -109,7 +109,7 @@ pub(super) fn prepare<'a, N: Network>(
         // The limits are those of both sides, so they are printed once, for the first side.
         Procedure::Ab(_) if context.origin.side == Some(Side::B) => {}
         Procedure::Ab(ab) => messages::ab(events, plan, ab, estimate),
-        Procedure::Passes => messages::estimate(events, estimate),
+        Procedure::Passes => messages::estimate(events, plan, estimate),
     }
     context.host.confirm.as_ref().map_or(Ok(()), |ask| ask(estimate).map_err(RunError::Refused))?;
     let header = header_of(request, &ready.target, &prompts, &runner, &observer);
