@@ -28,7 +28,7 @@ pub struct Objective {
     pub statistic: Option<Statistic>,
     /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
-    /// The limit in the metric's unit: milliseconds, a percentage, a share, or 1/s.
+    /// The limit in the metric's unit: milliseconds, a percentage, a share, tokens, or 1/s.
     pub limit: f64,
     /// The unit in which the user wrote the limit, and in which the result is shown.
     pub unit: LimitUnit,
@@ -167,6 +167,9 @@ pub enum LimitUnit {
     /// A share from 0 to 1.
     #[serde(rename = "share")]
     Share,
+    /// Tokens.
+    #[serde(rename = "tokens")]
+    Tokens,
 }
 
 impl LimitUnit {
@@ -179,6 +182,7 @@ impl LimitUnit {
             Self::Percent => "%",
             Self::PerSecond => "1/s",
             Self::Share => "share",
+            Self::Tokens => "tokens",
         }
     }
 
@@ -194,7 +198,9 @@ impl LimitUnit {
         match self {
             Self::Microseconds => 1e-3,
             Self::Seconds => 1e3,
-            Self::Milliseconds | Self::Percent | Self::PerSecond | Self::Share => 1.0,
+            Self::Milliseconds | Self::Percent | Self::PerSecond | Self::Share | Self::Tokens => {
+                1.0
+            }
         }
     }
 }

@@ -182,6 +182,7 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
         (Unit::Percent, "%") => LimitUnit::Percent,
         (Unit::RequestsPerSecond | Unit::TokensPerSecond, "" | "/s") => LimitUnit::PerSecond,
         (Unit::Share, "") => LimitUnit::Share,
+        (Unit::Tokens, "") => LimitUnit::Tokens,
         (Unit::Milliseconds | Unit::MillisecondsPerToken, unit) => LimitUnit::of_time(unit)?,
         _ => return None,
     };
@@ -199,6 +200,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
         Unit::Percent => "a percentage, as in `failures<1%`",
         Unit::RequestsPerSecond => "a number per second, as in `requests_per_s>4.5`",
         Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
+        Unit::Tokens => "a number of tokens, as in `reasoning_tokens_p95<2000`",
         Unit::Share => "a share from 0 to 1, as in `slo_attainment>0.95`",
         _ => "a time above 0 in us, ms or s, as in `ttft_p99<500ms`",
     }
