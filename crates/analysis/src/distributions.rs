@@ -15,16 +15,18 @@ pub struct Distributions(Keyed<Option<Distribution>>);
 impl Default for Distributions {
     /// No distribution for any metric in the results of a pass.
     fn default() -> Self {
-        Self(registry::in_results().map(|(key, _)| (key, None)).collect())
+        Self::of(registry::in_results().map(|(_, metric)| (metric, None)))
     }
 }
 
 impl Distributions {
-    /// The given distributions, in this order.
+    /// The given distributions, in this order. A metric that only requests with reasoning have is left out if it was not
+    /// measured.
     pub fn of(
         values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
     ) -> Self {
-        Self(values.into_iter().map(|(metric, of)| (metric.result_key, of)).collect())
+        let stated = values.into_iter().filter(|(metric, of)| of.is_some() || !metric.of_reasoning);
+        Self(stated.map(|(metric, of)| (metric.result_key, of)).collect())
     }
 
     /// The distributions of the bounds of the client's error, for each metric that has such a bound, in the order of

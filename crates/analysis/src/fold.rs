@@ -48,6 +48,7 @@ pub struct PassFold {
     stopped: Option<StopReason>,
     is_interrupted: bool,
     tokens_from: Option<TokensFrom>,
+    reasoning_from: Option<TokensFrom>,
     longer_than_asked: u64,
     data: PassData,
     latencies: PerRequest,
@@ -84,6 +85,7 @@ impl PassFold {
             stopped: None,
             is_interrupted: false,
             tokens_from: None,
+            reasoning_from: None,
             longer_than_asked: 0,
             data: PassData {
                 plateau,
@@ -228,8 +230,14 @@ impl PassFold {
         self.data.uncounted += u64::from(timeline.tokens_from.is_none());
         self.data.input_tokens += input_tokens.map_or(0, u64::from);
         self.data.uncounted_prompts += u64::from(input_tokens.is_none());
-        self.tokens_from =
-            self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
+        self.data.reasoning_tokens += timeline.reasoning.map_or(0, |(tokens, _)| tokens.into());
+        let reasoning_from = timeline.reasoning.map(|(_, from)| from);
+        for (weakest, from) in [
+            (&mut self.tokens_from, timeline.tokens_from),
+            (&mut self.reasoning_from, reasoning_from),
+        ] {
+            *weakest = weakest.iter().copied().chain(from).max_by_key(weakness);
+        }
     }
 
     /// Computes the summary of the records so far.
@@ -290,6 +298,7 @@ impl PassFold {
             output_tokens_per_s: figure(&throughput::OUTPUT_TOKENS),
             output_tokens_per_s_ci: rates.output_tokens_per_s,
             tokens_from: self.tokens_from,
+            reasoning_from: self.reasoning_from,
             peak_concurrency: figure(&concurrency::PEAK).map(|peak| peak as u64),
             mean_concurrency: figure(&concurrency::MEAN),
             steady_state: steady_state::steady_state(&self.data),

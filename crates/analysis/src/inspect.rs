@@ -18,6 +18,7 @@ mod saturated;
 mod server;
 mod server_times;
 mod skipped;
+mod think;
 mod writer;
 
 use inferometer_model::record::Skipped;
@@ -77,6 +78,7 @@ checks! {
     hidden::HiddenOutput,
     connections::KeptConnections,
     server_times::TimesOfServer,
+    think::ThinkInText,
 }
 
 /// Checks the records of one pass, in any order.

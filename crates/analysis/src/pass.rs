@@ -75,6 +75,10 @@ pub struct PassSummary {
     pub output_tokens_per_s_ci: Option<[f64; 2]>,
     /// The least reliable source of output token counts among the completed requests.
     pub tokens_from: Option<TokensFrom>,
+    /// The least reliable source of reasoning token counts among the completed requests; absent if none of them has
+    /// reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_from: Option<TokensFrom>,
     /// The largest number of requests in flight at any instant, from send to end. Absent if single requests are
     /// unknown, as in most imported passes.
     pub peak_concurrency: Option<u64>,
@@ -160,6 +164,11 @@ impl PassSummary {
     /// The distribution of a metric, if it was measured.
     pub fn latency(&self, metric: &Definition) -> Option<&Distribution> {
         self.latencies.get(metric)
+    }
+
+    /// Whether tables and comparisons show the metric for this pass: some only if the pass has reasoning.
+    pub fn shows(&self, metric: &Definition) -> bool {
+        metric.when_reasoning.is_empty() || self.reasoning_from.is_some()
     }
 
     /// The value of a metric of whole passes, in the unit of the metric; `None` if the pass has none, and for metrics

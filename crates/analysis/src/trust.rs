@@ -64,7 +64,11 @@ impl FigureCounts {
         ranges: &Ranges,
         is_there: fn(&Definition) -> bool,
     ) {
-        for (_, metric) in registry::in_results().filter(|(_, metric)| is_there(metric)) {
+        let is_expected =
+            |metric: &Definition| !metric.of_reasoning || figures.get(metric).is_some();
+        let counted =
+            registry::in_results().filter(|(_, metric)| is_there(metric) && is_expected(metric));
+        for (_, metric) in counted {
             for statistic in Statistic::ALL {
                 let figure = figures.get(metric).and_then(|values| statistic.of(values));
                 self.add(figure, ranges.get(metric, statistic));

@@ -6,7 +6,7 @@ use inferometer_model::load::Share;
 use inferometer_model::record::JobCall;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Supply};
-use inferometer_model::{Record, Request, Sampling, Secrets, Source};
+use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
@@ -116,6 +116,7 @@ pub struct Encoder {
     secrets: Secrets,
     sampling: Sampling,
     changes: Vec<FieldChange>,
+    split_think: Option<SplitThink>,
     keep_text: bool,
     /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
@@ -165,6 +166,7 @@ impl Encoder {
             talks: false,
             sampling,
             changes: Vec::new(),
+            split_think: None,
             keep_text,
             ahead: Lookahead::default(),
             ahead_bytes: 0,
@@ -187,6 +189,12 @@ impl Encoder {
     #[must_use]
     pub fn with_field_changes(self, changes: Vec<FieldChange>) -> Self {
         Self { changes, ..self }
+    }
+
+    /// Sets how the text of answers is split into reasoning and answer.
+    #[must_use]
+    pub fn with_split_think(self, split_think: Option<SplitThink>) -> Self {
+        Self { split_think, ..self }
     }
 
     /// Adds headers that name the session of a request. With `talks`, each conversation is a session.
@@ -380,6 +388,7 @@ impl Encoder {
         let (info, stream) = (self.info(request), self.sampling.stream);
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
             .with_output_limit(info.output_limit)
+            .with_split_think(self.split_think)
             .with_secrets(self.secrets.clone());
         let session = match self.talks {
             true if request.session.is_none() => Some(Session::Conversation(of.0)),

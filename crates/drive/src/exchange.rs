@@ -37,7 +37,7 @@ pub(crate) struct Finished {
     pub of: (u32, u32),
     /// The answer's text, if texts are stored.
     pub answer: Option<String>,
-    /// The reasoning's text, if texts are stored and the server separates reasoning from the answer.
+    /// The reasoning's text, if texts are stored and reasoning is separate from the answer.
     pub reasoning: Option<String>,
     /// Whether the connection may be used for another request.
     pub reusable: bool,
@@ -196,6 +196,7 @@ impl Exchange {
         self.record.ended = ended;
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
+        self.record.begins_with_think = answer.begins_with_think();
         self.record.events = answer.events;
         // Releases the unused part of the memory that was reserved for the answer: the record may wait to be written.
         self.record.reads.shrink_to_fit();

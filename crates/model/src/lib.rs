@@ -44,7 +44,7 @@ pub use metrics::{Definition, RequestFigures, Statistic, Timeline};
 pub use outcome::{Outcome, OutcomeCounts, OutcomeKind, Phase};
 pub use process::Process;
 pub use record::{Detail, EventKind, Record, StopReason, TokensFrom, Usage};
-pub use request::{Prompt, Request, Sampling};
+pub use request::{Prompt, Request, Sampling, SplitThink};
 pub use sample::Observed;
 pub use secrets::Secrets;
 pub use source::Source;

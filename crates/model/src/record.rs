@@ -82,6 +82,16 @@ impl EventKind {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
     }
 
+    /// Whether the event is reasoning. The first such event ends TTFR.
+    pub fn is_reasoning(self) -> bool {
+        self == Self::Reasoning
+    }
+
+    /// Whether the event is a part of the answer: text or a tool call. The first such event ends TTFOT.
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Text | Self::ToolCall)
+    }
+
     /// Whether a user could see the event. The first such event ends TTFT.
     pub fn is_visible(self) -> bool {
         matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
@@ -129,6 +139,10 @@ pub struct Record {
     /// False in records of versions without this key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hides_reasoning: bool,
+    /// Whether the text of the answer begins with the tag `<think>`, and was not split at it. False in records of
+    /// versions without this key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begins_with_think: bool,
     /// Prompt tokens as the run's own tokenizer counts them; `None` if it did not count them.
     pub prompt_tokens_tokenizer: Option<u32>,
 

@@ -52,6 +52,18 @@ impl Sampling {
     }
 }
 
+/// How the text of an answer is split into reasoning and answer, if the server does not split it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitThink {
+    /// The text is reasoning up to `</think>` if it begins with `<think>`.
+    Tagged,
+    /// The text is reasoning up to `</think>`: the prompt ends with `<think>`.
+    Opened,
+}
+
+crate::names!(SplitThink { Tagged => "tagged", Opened => "opened" });
+
 /// The fields of request bodies that limit the output tokens of one choice, in all dialects.
 const LENGTH_FIELDS: [&str; 5] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];

@@ -4,12 +4,15 @@
 mod jobs;
 mod parts;
 
-use inferometer_analysis::Summary;
 use inferometer_analysis::failures_as_inf::Latency;
+use inferometer_analysis::{Summary, trust};
+use inferometer_model::Statistic;
+use inferometer_model::metrics::{reasoning, registry, ttft};
 use inferometer_model::stats::Spread;
 
+use crate::mark::marked;
 use crate::number::{in_table, length, two_decimals};
-use crate::{MISSING, Table, count, left, published, right, significant};
+use crate::{MISSING, Table, count, label, left, published, right, significant};
 
 const STEADY_STATE: &str = "Steady state";
 
@@ -22,6 +25,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Over repeats", repeats(summary)),
         ("Jobs", jobs::jobs(summary)),
         ("Critical path of a job, mean", jobs::paths(summary)),
+        ("Reasoning", reasoning(summary)),
         ("By class of request", parts::classes(summary)),
         ("By server", parts::servers(summary)),
         ("Ranks that differ", parts::ranks(summary)),
@@ -69,6 +73,28 @@ fn repeats(summary: &Summary) -> Table {
         }
     }
     Table::of(rows)
+}
+
+/// A row per pass with reasoning.
+fn reasoning(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let from = pass.reasoning_from?;
+        let ttft = [Statistic::P50, Statistic::P99].map(|of| (&ttft::FROM_SENT, of));
+        let mut row = vec![left("Pass", cell.place(pass))];
+        row.extend(ttft.into_iter().chain(registry::when_reasoning()).map(|(metric, of)| {
+            let figure = pass.latency(metric).and_then(|it| of.of(it));
+            let text = marked(
+                figure.map_or(MISSING.to_owned(), significant),
+                figure,
+                trust::latency(pass, metric, of),
+            );
+            right(label::latency((metric, of)), text)
+        }));
+        let share = pass.figure(&reasoning::SHARE);
+        row.push(right("Share of output (%)", share.map_or(MISSING.to_owned(), significant)));
+        row.push(left("Counted by", from.name()));
+        Some(row)
+    }))
 }
 
 /// A row per pass that has objectives on single requests.

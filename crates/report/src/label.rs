@@ -9,9 +9,9 @@ use inferometer_model::{Definition, PassKind, Statistic, Target};
 use crate::number::{in_table, with_unit};
 use crate::{count, significant};
 
-/// The heading of a column with a statistic of a latency: `TTFT p50 (ms)`.
+/// The heading of a column with a statistic of a metric of requests: `TTFT p50 (ms)`.
 pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
-    format!("{} {} (ms)", metric.title, of.name())
+    format!("{} {} ({})", metric.title, of.name(), metric.unit)
 }
 
 /// The card of the server if it is known, otherwise the profile of the embedded engine, otherwise the

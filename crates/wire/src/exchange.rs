@@ -3,7 +3,7 @@
 
 use inferometer_model::record::detail;
 use inferometer_model::url::shown_address;
-use inferometer_model::{Outcome, Phase, Prompt, Secrets};
+use inferometer_model::{Outcome, Phase, Prompt, Secrets, SplitThink};
 
 use crate::body::{Body, Content};
 use crate::dialect::Dialect;
@@ -51,6 +51,13 @@ impl ResponseReader {
     #[must_use]
     pub fn with_output_limit(mut self, limit: Option<u32>) -> Self {
         self.body.parsed.output_limit = limit;
+        self
+    }
+
+    /// Sets how the text of the answer is split into reasoning and answer; `None` leaves it as it is.
+    #[must_use]
+    pub fn with_split_think(mut self, how: Option<SplitThink>) -> Self {
+        self.body.parsed.split_think(how);
         self
     }
 

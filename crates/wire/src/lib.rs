@@ -20,6 +20,7 @@ mod error;
 mod parsed_response;
 mod server_times;
 mod skipped;
+mod think;
 
 pub use error::{WireError, error_message};
 pub use parsed_response::ParsedResponse;

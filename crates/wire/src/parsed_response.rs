@@ -3,9 +3,10 @@
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::record::{self, Event, ServerTimes, Skipped};
-use inferometer_model::{EventKind, Outcome, Secrets, Usage};
+use inferometer_model::{EventKind, Outcome, Secrets, SplitThink, Usage};
 
 use crate::http::MessageEnd;
+use crate::think::{Found, ThinkTags};
 
 /// The decoded content of a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct ParsedResponse {
     last_usage: Option<usize>,
     /// The secrets that are removed from the server's texts.
     secrets: Secrets,
+    /// Where the reasoning is in the text of the answer.
+    think: ThinkTags,
 }
 
 impl ParsedResponse {
@@ -64,6 +67,21 @@ impl ParsedResponse {
     #[must_use]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// Searches the text of the answer for reasoning in this way.
+    pub(crate) fn split_think(&mut self, how: Option<SplitThink>) {
+        self.think = ThinkTags::new(how);
+    }
+
+    /// Whether the text of the answer begins with the tag `<think>`, and was not split at it.
+    pub fn begins_with_think(&self) -> bool {
+        self.think.is_unsplit
+    }
+
+    /// Whether the kind of the next text is unknown until the text has been searched for tags.
+    pub(crate) fn seeks_think_tags(&self) -> bool {
+        self.think.are_sought()
     }
 
     /// The secrets that are removed from the server's texts.
@@ -148,12 +166,35 @@ impl ParsedResponse {
         self.events.push(Event { read: self.read_index, kind, chars, tokens });
     }
 
-    /// Adds a part of the answer's text. An empty part is a token that does not complete a character.
-    pub fn text(&mut self, text: &str, tokens: Option<u32>) {
+    /// Adds a part of the answer's text. An empty part is a token that does not complete a character. If the text is
+    /// split, the part may be reasoning. If it is both, its tokens are counted in the event of the reasoning.
+    pub fn text(&mut self, text: &str, mut tokens: Option<u32>) {
+        let sought = self.seeks_think_tags();
+        let found = if sought { self.think.search(text) } else { Found::default() };
+        if found.earlier {
+            self.text_is_reasoning();
+        }
+        let (reasoning, text) = text.split_at(found.bytes);
+        if !reasoning.is_empty() {
+            self.reasoning(reasoning, tokens);
+            if text.is_empty() {
+                return;
+            }
+            tokens = tokens.map(|_| 0);
+        }
         let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
         self.token(kind, chars(text), tokens);
         if let Some(all) = &mut self.text {
             all.push_str(text);
+        }
+    }
+
+    /// Changes the text so far, which is the beginning of a tag, to reasoning.
+    fn text_is_reasoning(&mut self) {
+        let texts = self.events.iter_mut().filter(|event| event.kind == EventKind::Text);
+        texts.for_each(|event| event.kind = EventKind::Reasoning);
+        if let (Some(text), Some(reasoning)) = (&mut self.text, &mut self.reasoning) {
+            reasoning.push_str(&std::mem::take(text));
         }
     }
 

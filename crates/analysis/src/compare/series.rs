@@ -5,7 +5,7 @@ use crate::cell::{is_longer, table_loads};
 use crate::prediction::Columns;
 use crate::{Cell, Imported, PassSummary, Summary};
 use inferometer_model::metrics::{
-    Direction, latency_per_output_token, latency_per_token, registry,
+    Direction, Value as MetricValue, latency_per_output_token, latency_per_token, registry,
 };
 use inferometer_model::{CellPlan, Definition, PassKind, Statistic, calendar};
 
@@ -56,9 +56,11 @@ impl Series {
     }
 }
 
-/// The latencies of a pass that are compared: name, metric and statistic. Each metric has one value per request.
+/// The figures of requests that are compared: name, metric and statistic. Each metric has one value per request.
 fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
-    let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
+    let is_of_requests = |metric: &Definition| matches!(metric.value, MetricValue::Request(_));
+    let reasoning = registry::when_reasoning().filter(move |(metric, _)| is_of_requests(metric));
+    let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes).chain(reasoning);
     compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
 }
 
@@ -148,7 +150,10 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
             }
         }
         for (figure, metric, statistic) in of_passes() {
-            series.push(over(&figure, false, &|pass| statistic.of(pass.latency(metric)?)));
+            let more = metric.direction == Some(Direction::Higher);
+            series.push(over(&figure, more, &|pass| {
+                statistic.of(pass.latency(metric).filter(|_| pass.shows(metric))?)
+            }));
         }
     }
     series.iter_mut().for_each(|series| series.cell = Some(cell.plan()));

@@ -11,10 +11,10 @@ use crate::tiny_server;
 
 /// The number of generation requests that are sent to a server before a run, to identify it.
 const QUESTIONS: usize = 2;
-const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
+pub const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
 
 /// The messages of a stream of four words in a dialect, each exactly as in the HTTP body.
-fn messages(dialect: &str, prompt: &str) -> Vec<String> {
+pub fn messages(dialect: &str, prompt: &str) -> Vec<String> {
     let event = |value: Value| format!("data: {value}\n\n");
     let named = |value: Value| {
         let kind = value["type"].as_str().expect("it has a type").to_owned();
@@ -117,7 +117,7 @@ fn chunks(messages: &[String]) -> String {
 const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: \
                       chunked\r\nconnection: close\r\n\r\n";
 
-fn stream(messages: &[String]) -> String {
+pub fn stream(messages: &[String]) -> String {
     // vLLM's own stream has no content type.
     let head = match messages.first().is_some_and(|first| first.ends_with('\0')) {
         true => STREAM.replace("content-type: text/event-stream\r\n", ""),
@@ -126,7 +126,7 @@ fn stream(messages: &[String]) -> String {
     format!("{head}{}0\r\n\r\n", chunks(messages))
 }
 
-fn whole(status: &str, kind: &str, body: &str) -> String {
+pub fn whole(status: &str, kind: &str, body: &str) -> String {
     tiny_server::whole(&format!("{status}\r\ncontent-type: {kind}"), body)
 }
 

@@ -10,12 +10,13 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 87] = [
+const EXAMPLES: [&str; 88] = [
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
     "--session-cookie session --workload prefix --prefix-length 4 ONE_CELL",
     "--dialect openai-chat",
+    "--split-think tagged",
     "--endpoint /v1/x",
     "--model qwen-14b",
     "--profile a100-40g-vllm-0.2.7",

@@ -33,6 +33,7 @@ mod proxy;
 mod rank_trouble;
 mod ranks;
 mod reach;
+mod reasoning;
 mod reproduce;
 mod run;
 mod search;

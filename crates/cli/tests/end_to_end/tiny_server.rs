@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A request that the server received.
 pub struct Request {
@@ -29,9 +30,32 @@ pub fn whole(status_and_fields: &str, body: &str) -> String {
     )
 }
 
+/// A part of an answer.
+pub enum Part {
+    Text(String),
+    Pause(Duration),
+}
+
+impl From<String> for Part {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Duration> for Part {
+    fn from(pause: Duration) -> Self {
+        Self::Pause(pause)
+    }
+}
+
 /// Starts a server that answers each request with the result of `answer`, until the process of the test ends. Returns
 /// the URL.
 pub fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> String {
+    serve_in_parts(move |request| vec![answer(request).into()])
+}
+
+/// Like [`serve`], with pauses between parts of an answer.
+pub fn serve_in_parts(answer: impl Fn(&Request) -> Vec<Part> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let answer = Arc::new(answer);
@@ -45,7 +69,7 @@ pub fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> Str
     url
 }
 
-fn respond(mut stream: TcpStream, answer: &impl Fn(&Request) -> String) -> io::Result<()> {
+fn respond(mut stream: TcpStream, answer: &impl Fn(&Request) -> Vec<Part>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -63,5 +87,11 @@ fn respond(mut stream: TcpStream, answer: &impl Fn(&Request) -> String) -> io::R
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body).into_owned();
-    stream.write_all(answer(&Request { head, body }).as_bytes())
+    for part in answer(&Request { head, body }) {
+        match part {
+            Part::Text(text) => stream.write_all(text.as_bytes())?,
+            Part::Pause(pause) => std::thread::sleep(pause),
+        }
+    }
+    Ok(())
 }

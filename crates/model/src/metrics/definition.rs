@@ -56,6 +56,12 @@ pub struct Definition {
     /// also plotted.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
+    /// Whether only requests with reasoning have values. Results of a pass without reasoning leave the metric out.
+    #[serde(skip)]
+    pub of_reasoning: bool,
+    /// The statistics of a metric that only passes with reasoning have in tables and in comparisons.
+    #[serde(skip)]
+    pub when_reasoning: &'static [Statistic],
     /// The heading of the column in tables of passes of a metric of whole passes; absent if it has none.
     #[serde(skip)]
     pub column: Option<&'static str>,
@@ -106,6 +112,8 @@ impl Definition {
         of_gaps: false,
         judged: JudgedOn::No,
         in_tables: &[],
+        of_reasoning: false,
+        when_reasoning: &[],
         column: None,
         compared: false,
         bound: None,
@@ -210,6 +218,18 @@ pub struct Pending {
     pub at: Nanos,
 }
 
+impl Pending {
+    /// Milliseconds from the send to the first token; 0 if the request was not sent.
+    pub fn first_after_sent_ms(&self) -> f64 {
+        self.sent.map_or(0.0, |sent| self.first.ms_after(sent))
+    }
+
+    /// Milliseconds from the due time to the first token.
+    pub fn first_after_due_ms(&self) -> f64 {
+        self.first.ms_after(self.due)
+    }
+}
+
 /// Whether smaller or larger values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -259,6 +279,9 @@ pub enum Unit {
     /// A ratio: how many times as much.
     #[display("times")]
     Ratio,
+    /// Tokens.
+    #[display("tokens")]
+    Tokens,
     /// A share, from 0 to 1.
     #[display("share")]
     Share,
@@ -284,6 +307,7 @@ impl Unit {
             Self::Requests => "requests",
             Self::JobsPerHour => "jobs_per_h",
             Self::Ratio => "times",
+            Self::Tokens => "tokens",
             Self::Share => "share",
             Self::Percent => "pct",
         }

@@ -1,7 +1,8 @@
 //! ICL: inter-chunk latency, the gaps between the arrivals of token events. Gaps are not divided by tokens.
 
 use super::{
-    Definition, Equals, ErrorBound, ErrorMargin, JudgedOn, Timeline, TokenEvent, Value, itl,
+    Definition, Equals, ErrorBound, ErrorMargin, JudgedOn, Statistic, Timeline, TokenEvent, Value,
+    itl,
 };
 use crate::stats::Weighted;
 
@@ -19,6 +20,7 @@ pub static DEFINITION: Definition = Definition {
     title: "ICL",
     result_key: "icl_ms",
     of_gaps: true,
+    when_reasoning: &[Statistic::P50],
     judged: JudgedOn::OnPasses,
     bound: Some(ErrorBound { key: None, of: margin }),
     ..Definition::DEFAULT

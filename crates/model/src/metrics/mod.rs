@@ -40,11 +40,13 @@ pub mod jobs;
 pub mod latency_per_output_token;
 pub mod latency_per_token;
 pub mod per_user_speed;
+pub mod reasoning;
 pub mod send_delay;
 pub mod steady_state;
 pub mod throughput;
 pub mod tpot;
 pub mod ttfot;
+pub mod ttfr;
 pub mod ttft;
 
 /// Every metric. A new metric needs its file and two lines here: its `mod` and its definition.
@@ -58,10 +60,14 @@ static DEFINITIONS: &[&Definition] = &[
     &send_delay::DEFINITION,
     &latency_per_token::DEFINITION,
     &latency_per_output_token::DEFINITION,
+    &ttfr::FROM_SENT,
+    &ttfr::FROM_DUE,
     &ttfot::FROM_SENT,
     &ttfot::FROM_DUE,
     &icl::DEFINITION,
     &per_user_speed::DEFINITION,
+    &reasoning::TOKENS,
+    &reasoning::SHARE,
     &throughput::REQUESTS,
     &throughput::INPUT_TOKENS,
     &throughput::OUTPUT_TOKENS,

@@ -30,6 +30,8 @@ pub struct PassData {
     pub uncounted_prompts: u64,
     /// Output tokens of the completed requests, as far as they were counted.
     pub output_tokens: u64,
+    /// Reasoning tokens of the completed requests.
+    pub reasoning_tokens: u64,
     /// The number of completed requests whose output tokens were not counted.
     pub uncounted: u64,
     /// The calls of jobs and conversations.

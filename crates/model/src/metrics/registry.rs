@@ -52,6 +52,11 @@ pub fn in_tables() -> impl Iterator<Item = (&'static Definition, Statistic)> {
     DEFINITIONS.iter().flat_map(|metric| metric.in_tables.iter().map(|of| (*metric, *of)))
 }
 
+/// The columns of tables of passes with reasoning, in their order, beside those of [`in_tables`].
+pub fn when_reasoning() -> impl Iterator<Item = (&'static Definition, Statistic)> {
+    DEFINITIONS.iter().flat_map(|metric| metric.when_reasoning.iter().map(|of| (*metric, *of)))
+}
+
 /// The metrics whose distributions are plotted.
 pub fn drawn() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !metric.in_tables.is_empty())

@@ -7,7 +7,7 @@ use crate::metrics::slo::JudgedMetric;
 use crate::{Definition, Nanos, Outcome, Timeline};
 
 /// The maximum number of metrics by which a request can be judged: the capacity of [`RequestFigures::values`].
-pub const MOST_JUDGED: usize = 12;
+pub const MOST_JUDGED: usize = 14;
 
 /// Whether a request ended within its trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

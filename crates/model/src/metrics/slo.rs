@@ -28,7 +28,7 @@ pub struct Objective {
     pub statistic: Option<Statistic>,
     /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
-    /// The limit in the metric's unit: milliseconds, a percentage, a share, or 1/s.
+    /// The limit in the metric's unit: milliseconds, a percentage, a share, tokens, or 1/s.
     pub limit: f64,
     /// The unit in which the user wrote the limit, and in which the result is shown.
     pub unit: LimitUnit,
@@ -173,6 +173,9 @@ pub enum LimitUnit {
     /// A share from 0 to 1.
     #[serde(rename = "share")]
     Share,
+    /// Tokens.
+    #[serde(rename = "tokens")]
+    Tokens,
 }
 
 impl LimitUnit {
@@ -187,6 +190,7 @@ impl LimitUnit {
             Self::PerHour => "1/h",
             Self::Times => "times",
             Self::Share => "share",
+            Self::Tokens => "tokens",
         }
     }
 

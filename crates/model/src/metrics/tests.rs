@@ -2,6 +2,7 @@
 //! streams have.
 
 mod hidden;
+mod of_reasoning;
 
 use std::collections::BTreeSet;
 
@@ -139,16 +140,6 @@ fn tpot_excludes_tokens_that_arrive_before_the_first_visible_text() {
     );
     expect(&tpot::DEFINITION, &record, Some(15.0));
     assert_eq!(pooled(&itl::DEFINITION, &record), [(10.0, 1.0), (10.0, 1.0), (20.0, 1.0)]);
-}
-
-#[test]
-fn ttfot_skips_reasoning_and_tool_calls_and_is_absent_without_answer_text() {
-    let record =
-        stream(5.0, &[(10.0, Reasoning, None), (20.0, ToolCall, None), (45.0, Text, None)]);
-    expect(&ttft::FROM_SENT, &record, Some(5.0));
-    expect(&ttfot::FROM_SENT, &record, Some(40.0));
-    let record = stream(5.0, &[(10.0, Reasoning, None), (20.0, ToolCall, None)]);
-    expect(&ttfot::FROM_SENT, &record, None);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::arrival_widths::{end_width_ms, width_ms};
 use super::{Bundles, HiddenTokens, Origin, TokenEvent};
-use crate::{Nanos, Record, TokensFrom};
+use crate::{EventKind, Nanos, Record, TokensFrom};
 
 /// One record with its token events.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Timeline<'a> {
     pub tokens_from: Option<TokensFrom>,
     /// What [`Record::output_tokens`] returns, also for a response that is not streamed.
     pub counted: (u32, TokensFrom),
+    /// The number of reasoning tokens and its source; absent if the request has no reasoning.
+    pub reasoning: Option<(u32, TokensFrom)>,
     /// The tokens without an event. Those before the first visible event count as tokens of the first token event.
     pub hidden: HiddenTokens,
     /// How the token events are distributed over reads.
@@ -42,6 +44,7 @@ impl<'a> Timeline<'a> {
             output_tokens,
             tokens_from,
             counted: (counted, from),
+            reasoning: record.reasoning_tokens(counted),
             hidden: HiddenTokens::default(),
             bundles: Bundles::default(),
             end_width_ms: end_width_ms(record),
@@ -74,6 +77,17 @@ impl<'a> Timeline<'a> {
     /// The index of the first visible event; a role or an empty text is not visible.
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
+    }
+
+    /// Milliseconds to the first event of a kind; absent if there is none.
+    pub(super) fn ms_to_first(&self, is: fn(EventKind) -> bool, origin: Origin) -> Option<f64> {
+        let first = self.events.iter().find(|event| is(event.kind))?;
+        Some(first.arrival.ms_after(self.origin(origin)?))
+    }
+
+    /// How much earlier than measured the first event of a kind may have arrived, in milliseconds.
+    pub(super) fn width_of_first_ms(&self, is: fn(EventKind) -> bool) -> Option<f64> {
+        self.events.iter().find(|event| is(event.kind)).map(|event| event.width_ms)
     }
 
     /// Adds the token events with their numbers of tokens. If one event does not state its number, or the sum of the

@@ -1,25 +1,30 @@
 //! TTFOT: time to first output token, for a model that reasons before it answers.
 
-use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Timeline, Value};
+use super::{
+    Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Pending, Statistic,
+    Timeline, Value,
+};
 use crate::EventKind;
 
-/// TTFOT from the send to the first answer text.
+/// TTFOT from the send to the first part of the answer.
 pub static FROM_SENT: Definition = Definition {
     name: "ttfot",
-    formula: "first event with answer text - send_start",
+    formula: "first event with answer text or a tool call - send_start",
     origin: Some(Origin::Sent),
-    notes: "Differs from TTFT if reasoning or a tool call comes first. Absent without streaming, \
-        or without answer text.",
+    notes: "Differs from TTFT if reasoning comes first. Absent without streaming, and without answer text or a tool \
+        call.",
+    version: 2,
     source: "Inferometer; AIPerf calls it time to first output token.",
     value: Value::Request(from_sent),
     title: "TTFOT",
     result_key: "ttfot_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
-        at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
+        at_least: Pending::first_after_sent_ms,
         needs_stream: true,
     }),
-    bound: Some(ErrorBound { key: None, of: width_of_first_text }),
+    when_reasoning: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(8),
     ..Definition::DEFAULT
 };
@@ -27,41 +32,32 @@ pub static FROM_SENT: Definition = Definition {
 /// TTFOT from the due time, including the client's own delays.
 pub static FROM_DUE: Definition = Definition {
     name: "ttfot_from_due",
-    formula: "first event with answer text - due",
+    formula: "first event with answer text or a tool call - due",
     origin: Some(Origin::Due),
     value: Value::Request(from_due),
     title: "TTFOT from due",
     result_key: "ttfot_from_due_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
-        at_least: |request| request.first.ms_after(request.due),
+        at_least: Pending::first_after_due_ms,
         needs_stream: true,
     }),
+    when_reasoning: &[],
     exported: Some(9),
     ..FROM_SENT
 };
 
-/// Milliseconds from the send to the first answer text.
+/// Milliseconds from the send to the first part of the answer.
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
-    ttfot_ms(timeline, Origin::Sent)
+    timeline.ms_to_first(EventKind::is_answer, Origin::Sent)
 }
 
-/// Milliseconds from the due time to the first answer text.
+/// Milliseconds from the due time to the first part of the answer.
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
-    ttfot_ms(timeline, Origin::Due)
+    timeline.ms_to_first(EventKind::is_answer, Origin::Due)
 }
 
-fn ttfot_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
-    let answer = &timeline.events[first_text(timeline)?];
-    Some(answer.arrival.ms_after(timeline.origin(origin)?))
-}
-
-fn first_text(timeline: &Timeline<'_>) -> Option<usize> {
-    timeline.events.iter().position(|event| event.kind == EventKind::Text)
-}
-
-fn width_of_first_text(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
-    margins.extend(
-        first_text(timeline).map(|first| ErrorMargin::below(timeline.events[first].width_ms)),
-    );
+fn width_of_first(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
+    let width_ms = timeline.width_of_first_ms(EventKind::is_answer);
+    margins.extend(width_ms.map(ErrorMargin::below));
 }

@@ -1,9 +1,10 @@
 //! TTFT: time to first token. An event with only a role or an empty text never counts.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
-    Value,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Pending, Statistic,
+    Timeline, Value,
 };
+use crate::EventKind;
 use crate::stats::buckets::FIRST_TOKEN_S;
 
 /// TTFT from the send to the first visible output.
@@ -19,7 +20,7 @@ pub static FROM_SENT: Definition = Definition {
     of_classes: true,
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
-        at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
+        at_least: Pending::first_after_sent_ms,
         needs_stream: true,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
@@ -47,7 +48,7 @@ pub static FROM_DUE: Definition = Definition {
     result_key: "ttft_from_due_ms",
     judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
-        at_least: |request| request.first.ms_after(request.due),
+        at_least: Pending::first_after_due_ms,
         needs_stream: true,
     }),
     bound: Some(ErrorBound { key: None, of: width_of_first }),
@@ -57,21 +58,15 @@ pub static FROM_DUE: Definition = Definition {
 
 /// Milliseconds from the send to the first visible event; absent if there is none.
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
-    ttft_ms(timeline, Origin::Sent)
+    timeline.ms_to_first(EventKind::is_visible, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the first visible event; absent if there is none.
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
-    ttft_ms(timeline, Origin::Due)
-}
-
-fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
-    let first = &timeline.events[timeline.first_visible()?];
-    Some(first.arrival.ms_after(timeline.origin(origin)?))
+    timeline.ms_to_first(EventKind::is_visible, Origin::Due)
 }
 
 fn width_of_first(timeline: &Timeline<'_>, margins: &mut Vec<ErrorMargin>) {
-    margins.extend(
-        timeline.first_visible().map(|first| ErrorMargin::below(timeline.events[first].width_ms)),
-    );
+    let width_ms = timeline.width_of_first_ms(EventKind::is_visible);
+    margins.extend(width_ms.map(ErrorMargin::below));
 }

@@ -1,4 +1,4 @@
-//! The number of output tokens of a record: its sources, and which counts are possible.
+//! The numbers of output tokens and of reasoning tokens of a record: their sources, and which counts are possible.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,32 @@ impl Record {
         } else {
             (self.tokens_events(), TokensFrom::Events)
         }
+    }
+
+    /// Reasoning tokens, and the source of this count; `None` if the record has no reasoning. `output` is the count of
+    /// [`Record::output_tokens`].
+    pub fn reasoning_tokens(&self, output: u32) -> Option<(u32, TokensFrom)> {
+        // Some servers state 0 beside events with reasoning. A part cannot be larger than the whole.
+        let stated = self.usage.reasoning.filter(|tokens| (1..=output).contains(tokens));
+        stated
+            .map(|tokens| (tokens, TokensFrom::Usage))
+            .or_else(|| Some((self.reasoning_of_events(output)?, TokensFrom::Events)))
+    }
+
+    /// The tokens of the events with reasoning. If an event does not state its tokens, all output tokens are spread evenly.
+    fn reasoning_of_events(&self, output: u32) -> Option<u32> {
+        let reasoning = || self.token_events().filter(|event| event.kind.is_reasoning());
+        let events = reasoning().count() as u64;
+        // The parts of a body that is not streamed do not show how its tokens are divided.
+        if events == 0 || !self.streamed {
+            return None;
+        }
+        let is_stated = self.token_events().all(|event| event.tokens.is_some());
+        let tokens = match is_stated && self.can_have_tokens_of_events() {
+            true => reasoning().filter_map(|event| event.tokens).map(u64::from).sum(),
+            false => events * u64::from(output) / self.token_events().count() as u64,
+        };
+        u32::try_from(tokens).ok()
     }
 
     /// Whether the output can have this many tokens. It cannot have 0 tokens if something visible arrived. It

@@ -20,7 +20,7 @@ use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::request::sha256_hex;
 use inferometer_model::time::optional_nanoseconds;
-use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling};
+use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
 use serde::{Deserialize, Serialize};
 
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
@@ -58,6 +58,9 @@ pub struct Plan {
     pub repeat: Repeat,
     /// How the server chooses output tokens, and whether it streams them.
     pub sampling: Sampling,
+    /// How the text of answers is split into reasoning and answer; absent if it is not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_think: Option<SplitThink>,
     /// Whether prompts are sent as token ids.
     pub token_ids: bool,
     /// Whether the server's prefix cache is emptied before each pass.
@@ -173,6 +176,7 @@ impl Spec {
             cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
             repeat: repeats::repeat(self, &mut mistakes),
             sampling: self.sampling(&mut mistakes),
+            split_think: self.split_think(&mut mistakes),
             token_ids: self.token_ids.unwrap_or(false),
             reset_prefix_cache: self.reset_prefix_cache.unwrap_or(false),
             count_template: self.count_template.unwrap_or(false),
@@ -245,6 +249,19 @@ impl Spec {
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }
+    }
+
+    fn split_think(&self, mistakes: &mut Mistakes) -> Option<SplitThink> {
+        let text = self.split_think.as_ref()?;
+        let how = SplitThink::named(text);
+        if how.is_none() {
+            mistakes.add("split_think", format!("`{text}` is not one of tagged, opened"));
+        }
+        let choices = self.extra_body.iter().find_map(|fields| fields.get("n")?.as_u64());
+        if choices > Some(1) {
+            mistakes.add("split_think", "cannot split several answers (`n` in --extra-body)");
+        }
+        how
     }
 
     fn objectives(&self, mistakes: &mut Mistakes) -> Vec<Objective> {

@@ -8,6 +8,7 @@ use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::{Bound, OpenPlan, PassPlan};
 use std::time::Duration;
 
+mod split_think;
 mod target;
 
 const KNOWN: Known<'_> = Known {

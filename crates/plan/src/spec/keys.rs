@@ -261,6 +261,12 @@ pub struct Spec {
         help_heading = "Workload"
     )]
     pub stream: Option<bool>,
+    /// Count reasoning that the server sends in the text of the answer, up to </think>, as reasoning:
+    ///   tagged: if the text begins with <think>
+    ///   opened: always, for a chat template that already ends with <think>
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, verbatim_doc_comment, value_name = "tagged|opened", help_heading = "Workload")]
+    pub split_think: Option<String>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     pub api_key_env: Option<String>,

@@ -116,6 +116,7 @@ const OF_SERVERS: &[&str] = &[
     "extra_body",
     "temperature",
     "ignore_eos",
+    "split_think",
     "loops",
     "timeout",
     "connect_timeout",

@@ -152,6 +152,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),
         output_tokens_per_s_ci: None,
         tokens_from: Some(TokensFrom::Usage),
+        reasoning_from: None,
         peak_concurrency: Some(planned),
         mean_concurrency: Some(planned as f64 * 0.75),
         steady_state: None,

@@ -123,6 +123,7 @@ impl<N: Network> PassRunner<N> {
             stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text)
                 .with_field_changes(self.changes.clone())
+                .with_split_think(plan.split_think)
                 .with_other_servers(self.spread.endpoints())
                 .with_session_headers(
                     self.spread.sessions(begin),

@@ -139,6 +139,7 @@ pub(super) fn decode(
         output_limit: undo_some(output_limit)?,
         streamed: flags & STREAMED != 0,
         hides_reasoning: flags & HIDES_REASONING != 0,
+        begins_with_think: flags & BEGINS_WITH_THINK != 0,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
         due: chain.take(due)?,
         picked: chain.take_some(picked)?,
@@ -194,12 +195,13 @@ fn skipped_of(text: Option<String>) -> Result<Skipped, Malformed> {
     counts.map(Option::unwrap_or_default).map_err(|_| Malformed::new("wrong counts of messages"))
 }
 
-/// The bits of the flags: a streamed request, a new connection, a reused connection, a request that hides the reasoning.
-/// The fourth format has only the first bit; earlier formats have no flags.
+/// The bits of the flags: a streamed request, a new connection, a reused connection, a request that hides the reasoning,
+/// an answer that begins with `<think>`. The fourth format has only the first bit; earlier formats have no flags.
 const STREAMED: u64 = 1;
 const NEW_CONNECTION: u64 = 2;
 const KEPT_CONNECTION: u64 = 4;
 const HIDES_REASONING: u64 = 8;
+const BEGINS_WITH_THINK: u64 = 16;
 
 fn flags(record: &Record) -> u64 {
     let connection = match record.kept_connection {
@@ -208,11 +210,12 @@ fn flags(record: &Record) -> u64 {
         Some(true) => KEPT_CONNECTION,
     };
     let hides_reasoning = u64::from(record.hides_reasoning) * HIDES_REASONING;
-    (u64::from(record.streamed) * STREAMED) | connection | hides_reasoning
+    let begins_with_think = u64::from(record.begins_with_think) * BEGINS_WITH_THINK;
+    (u64::from(record.streamed) * STREAMED) | connection | hides_reasoning | begins_with_think
 }
 
 fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
-    match flags & !(STREAMED | HIDES_REASONING) {
+    match flags & !(STREAMED | HIDES_REASONING | BEGINS_WITH_THINK) {
         0 => Ok(None),
         NEW_CONNECTION => Ok(Some(false)),
         KEPT_CONNECTION => Ok(Some(true)),

@@ -77,11 +77,12 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
         kinds.iter().for_each(|kind| skipped.add(kind));
         skipped
     });
-    let by_server = (count(), count(), times, count(), any::<u32>(), skipped, any::<bool>());
+    let flags = (any::<bool>(), any::<bool>());
+    let by_server = (count(), count(), times, count(), any::<u32>(), skipped, flags);
     (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
-            let (server, rank, server_times, reasoning, choices, skipped, hides_reasoning) =
-                by_server;
+            let (server, rank, server_times, reasoning, choices, skipped, flags) = by_server;
+            let (hides_reasoning, begins_with_think) = flags;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -96,6 +97,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 output_limit,
                 streamed,
                 hides_reasoning,
+                begins_with_think,
                 prompt_tokens_tokenizer,
                 due,
                 picked,

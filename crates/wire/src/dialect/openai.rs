@@ -90,7 +90,7 @@ impl Learnt {
     /// Adds the output of a chunk with this text. Returns false if the text is not UTF-8; then nothing has changed.
     fn output(self, text: &[u8], parsed: &mut ParsedResponse) -> bool {
         let Self { is_reasoning, tokens } = self;
-        if text.is_ascii() && !parsed.keeps_text() {
+        if text.is_ascii() && !parsed.keeps_text() && !parsed.seeks_think_tags() {
             // Only the number of its characters is needed.
             let kind = if is_reasoning { EventKind::Reasoning } else { EventKind::Text };
             parsed.begin_message();
@@ -209,16 +209,22 @@ impl OpenAi {
 
     /// Sets the template from a chunk that was exactly one output event.
     fn learn(&mut self, data: &str, choice: &Choice<'_>, events: &[Event]) {
-        let [Event { kind, tokens, .. }] = *events else { return };
-        let text = match (self.api, kind, &choice.delta) {
-            (Api::Completions, EventKind::Text, _) => choice.text.as_ref().map(|text| &*text.0),
-            (Api::Chat, EventKind::Text, Some(delta)) => delta.content_text(),
-            (Api::Chat, EventKind::Reasoning, Some(delta)) => delta.reasoning_text(),
-            _ => None,
+        let [Event { kind: EventKind::Text | EventKind::Reasoning, tokens, .. }] = *events else {
+            return;
         };
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
+        // Text may be an event with reasoning, too: see `ParsedResponse::text`.
+        let delta = choice.delta.as_ref();
+        let [text, reasoning] = match self.api {
+            Api::Completions => [choice.text.as_ref().map(|text| &*text.0), None],
+            Api::Chat => {
+                [delta.and_then(Delta::content_text), delta.and_then(Delta::reasoning_text)]
+            }
+        };
+        let is_filled = |text: &&str| !text.is_empty();
+        let (text, reasoning) = (text.filter(is_filled), reasoning.filter(is_filled));
+        if let Some(text) = text.or(reasoning) {
             self.template.learn(data, text);
-            self.learnt = Learnt { is_reasoning: kind == EventKind::Reasoning, tokens };
+            self.learnt = Learnt { is_reasoning: reasoning.is_some(), tokens };
         }
     }
 

@@ -12,3 +12,4 @@ mod sse;
 mod sse_items;
 mod support;
 mod template;
+mod think;

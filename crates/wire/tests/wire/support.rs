@@ -5,7 +5,7 @@ use std::path::Path;
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, ServerTimes, Skipped, Usage};
-use inferometer_model::request::Prompt;
+use inferometer_model::request::{Prompt, SplitThink};
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
@@ -42,9 +42,19 @@ pub fn fixture(name: &str) -> Vec<u8> {
 
 /// Reads a response that arrives in these pieces. After the last piece, the connection ends.
 pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+    read_split(name, stream, None, pieces)
+}
+
+/// Like [`read`], and splits the text of the answer.
+pub fn read_split<'a>(
+    name: &str,
+    stream: bool,
+    split: Option<SplitThink>,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Reading {
     let dialect = dialect(name).unwrap_or_else(|| panic!("dialect {name}"));
     let prompt = Prompt::Text(PROMPT.to_owned());
-    let mut reader = ResponseReader::new(dialect, &prompt, stream, true);
+    let mut reader = ResponseReader::new(dialect, &prompt, stream, true).with_split_think(split);
     for (index, piece) in pieces.into_iter().enumerate() {
         let progress = reader.feed(index as u32, piece);
         let expected = match (reader.head_seen(), progress) {

@@ -48,6 +48,18 @@ fn tokens_without_an_event_and_several_answers_are_reported() {
 }
 
 #[test]
+fn answers_that_begin_with_a_think_tag_are_counted_and_the_flag_is_offered() {
+    let tagged = Record { begins_with_think: true, ..good() };
+    let findings = inspect(&[tagged.clone(), good(), tagged]);
+    finds(
+        &findings,
+        "think_in_text",
+        &["2 of 3 answers begin with <think>", "`--split-think tagged`"],
+    );
+    assert!(inspect(&[good()]).is_empty());
+}
+
+#[test]
 fn tokens_at_unknown_times_are_a_note_if_fewer_than_one_stream_in_a_hundred_has_them() {
     for (others, severity) in [(99, Severity::Warning), (100, Severity::Note)] {
         let mut records = vec![partly_shown(0, 100, None); others];

@@ -184,6 +184,7 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
         (Unit::JobsPerHour, "" | "/h") => LimitUnit::PerHour,
         (Unit::Share, "") => LimitUnit::Share,
         (Unit::Ratio, "") => LimitUnit::Times,
+        (Unit::Tokens, "") => LimitUnit::Tokens,
         (Unit::Milliseconds | Unit::MillisecondsPerToken, unit) => LimitUnit::of_time(unit)?,
         _ => return None,
     };
@@ -203,6 +204,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
         Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
         Unit::JobsPerHour => "a number per hour, as in `jobs_per_h>100`",
         Unit::Ratio => "a number, as in `job_slowdown_p95<2`",
+        Unit::Tokens => "a number of tokens, as in `reasoning_tokens_p95<2000`",
         Unit::Share => "a share from 0 to 1, as in `slo_attainment>0.95`",
         _ => "a time above 0 in us, ms or s, as in `ttft_p99<500ms`",
     }

@@ -65,7 +65,10 @@ fn an_invalid_objective_is_an_error_with_the_reason_and_the_expected_form() {
         ("", "an objective is empty"),
         ("ttft_p99<1s,", "an objective is empty"),
         ("ttft_p99=500ms", "`ttft_p99=500ms` has no comparison"),
-        ("ttfd_p99<500ms", "unknown metric `ttfd_p99` (did you mean `ttft_p99`?); objectives can "),
+        (
+            "tttft_p99<500ms",
+            "unknown metric `tttft_p99` (did you mean `ttft_p99`?); objectives can ",
+        ),
         ("request_per_s>4", "(did you mean `requests_per_s`?)"),
         ("colour<1ms", "unknown metric `colour`; objectives can "),
         ("colour<1ms", " use ttft, tpot,"),
