@@ -190,7 +190,7 @@ mod tests {
         let pass = PassPlan::saturated(requests);
         let cell = CellPlan { input_length: 64, output_length: 5 };
         let context = PassContext { cell, pass: &pass, number: 0, streamed };
-        let mut lengths = std::iter::repeat(EngineRequest::from((64, 5)));
+        let mut lengths = std::iter::repeat(crate::EngineRequest::from((64, 5)));
         simulate_pass(&mut engine, &mut *load_model(&pass, 0), &mut lengths, context)
             .records(context)
             .collect()

@@ -150,7 +150,9 @@ fn check(pass: &PassPlan) -> Result<(), RunError> {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "dropped requests (--over-limit drop)"
         }
-        PassPlan::Conversations(jobs) if !jobs.script.are_jobs => "conversations, which depend on the answers of a server,",
+        PassPlan::Conversations(jobs) if !jobs.script.are_jobs => {
+            "conversations, which depend on the answers of a server,"
+        }
         _ => return Ok(()),
     };
     Err(RunError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))

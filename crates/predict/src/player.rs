@@ -102,9 +102,7 @@ impl<'a> Player<'a> {
             streamed: plan.sampling.stream,
         };
         let mut load = load_model(&begin.plan, begin.seed(plan.seed));
-        let mut play = |asked: &mut dyn Feed| {
-            simulate_pass(&mut engine, &mut *load, asked, place)
-        };
+        let mut play = |asked: &mut dyn Feed| simulate_pass(&mut engine, &mut *load, asked, place);
         let records = if let Some(requests) = &mut self.requests {
             let (mut stream, _) = requests.of_pass(plan, begin)?;
             let simulated = play(&mut stream);

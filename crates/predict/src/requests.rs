@@ -13,7 +13,8 @@ use inferometer_model::record::JobCall;
 use inferometer_model::request::Message;
 use inferometer_model::source::Supply;
 use inferometer_model::{
-    CellPlan, Finding, Outcome, PassPlan, Prompt, Record, Request, Source, Tokenizer, TokenizerError, code,
+    CellPlan, Finding, Outcome, PassPlan, Prompt, Record, Request, Source, Tokenizer,
+    TokenizerError, code,
 };
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;

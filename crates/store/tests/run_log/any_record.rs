@@ -1,7 +1,9 @@
 //! Random records of every form that a log can store.
 
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Skipped, Usage};
+use inferometer_model::record::{
+    Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, Skipped, Usage,
+};
 use inferometer_model::time::Nanos;
 use proptest::option;
 use proptest::prelude::*;
@@ -61,6 +63,23 @@ fn reads_and_events() -> impl Strategy<Value = (Vec<Read>, Vec<Event>)> {
     })
 }
 
+fn job() -> impl Strategy<Value = JobCall> {
+    let kinds = [GapKind::Unknown, GapKind::Tool, GapKind::Human, GapKind::Agent];
+    let times = (any::<u64>(), any::<u64>(), option::of((any::<u64>(), any::<u64>())));
+    let after = prop::collection::vec(any::<u32>(), 0..3);
+    (any::<u32>(), any::<u32>(), after, times, prop::sample::select(kinds.to_vec())).prop_map(
+        |(job, call, after, (gap_ns, tool_ns, recorded_ns), gap)| JobCall {
+            job,
+            call,
+            after,
+            gap_ns,
+            tool_ns,
+            gap,
+            recorded_ns,
+        },
+    )
+}
+
 /// Any record of a pass that a log can store.
 pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let count = || option::of(any::<u32>());
@@ -77,12 +96,12 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
         kinds.iter().for_each(|kind| skipped.add(kind));
         skipped
     });
-    let flags = (any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), option::of(job()));
     let by_server = (count(), count(), times, count(), any::<u32>(), skipped, flags);
     (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
             let (server, rank, server_times, reasoning, choices, skipped, flags) = by_server;
-            let (hides_reasoning, begins_with_think) = flags;
+            let (hides_reasoning, begins_with_think, job) = flags;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -92,6 +111,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 pass,
                 index,
                 class: class.map(String::into_boxed_str),
+                job: job.map(Box::new),
                 asked_input,
                 asked_output,
                 output_limit,

@@ -80,3 +80,10 @@ fn a_log_of_format_version_7_is_read_without_reasoning_answers_and_skipped_messa
     };
     assert!(records(7).iter().all(is_as_written));
 }
+
+#[test]
+fn a_log_of_format_version_8_is_read_without_jobs() {
+    let is_as_written =
+        |record: &Record| record.job.is_none() && record.usage.completion == Some(4);
+    assert!(records(8).iter().all(is_as_written));
+}
