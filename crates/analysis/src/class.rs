@@ -18,17 +18,38 @@ pub struct ClassSummary {
     pub figures: PartFigures,
 }
 
+/// The classes of requests of jobs by the share of the prompt, in percent, that the server took from its cache: the
+/// lowest share, and the name.
+const CACHED: [(u64, &str); 4] = [
+    (0, "cached 0 %"),
+    (1, "cached 1 to 49 %"),
+    (50, "cached 50 to 89 %"),
+    (90, "cached 90 to 100 %"),
+];
+
 /// Collects the records of a pass by class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
 
 impl ClassFold {
     /// Adds a record to its class, if the record has a class. If a content filter ended the answer, the record is also
-    /// added to the class of filtered answers. `at` is the index that `Course::add` returned for the request.
+    /// added to the class of filtered answers. A request of a job whose cached tokens the server states is also added to
+    /// the classes of its cached share and of its fresh tokens. `at` is the index that `Course::add` returned for the request.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {
             self.add_to(class, timeline, at);
+        }
+        let counts = record.usage.cached.zip(record.usage.prompt);
+        if let (Some(_), Some((cached, prompt @ 1..))) = (&record.job, counts) {
+            let share = u64::from(cached) * 100 / u64::from(prompt);
+            let fresh = prompt.saturating_sub(cached).max(256).next_power_of_two();
+            self.add_to(
+                CACHED[CACHED.partition_point(|(from, _)| *from <= share) - 1].1,
+                timeline,
+                at,
+            );
+            self.add_to(&format!("fresh tokens up to {fresh}"), timeline, at);
         }
         let reason = record.finish_reason.as_deref().map(FinishReason::of);
         if reason == Some(FinishReason::Filtered) {
@@ -118,6 +139,37 @@ mod tests {
             mean(classes[1].figures.latencies.get(&ttft::FROM_SENT).copied()),
             Some((100.0, 1))
         );
+    }
+
+    #[test]
+    fn requests_of_jobs_have_classes_by_their_cached_share_and_their_fresh_tokens() {
+        let mut fold = ClassFold::default();
+        for (is_of_job, cached, prompt) in [
+            (true, Some(0), 1_000),
+            (true, Some(490), 1_000),
+            (true, Some(500), 1_000),
+            (true, Some(999), 1_000),
+            (true, None, 1_000),
+            (false, Some(999), 1_000),
+        ] {
+            let mut record = steady(0.0, 40.0, 10.0, 3);
+            record.job = is_of_job.then(Box::default);
+            (record.usage.cached, record.usage.prompt) = (cached, Some(prompt));
+            fold.add(&Timeline::new(&record), None);
+        }
+        let classes = fold.finish(None);
+        let found: Vec<(&str, u64)> =
+            classes.iter().map(|class| (&*class.class, class.figures.planned)).collect();
+        let expected = [
+            ("cached 0 %", 1),
+            ("cached 1 to 49 %", 1),
+            ("cached 50 to 89 %", 1),
+            ("cached 90 to 100 %", 1),
+            ("fresh tokens up to 256", 1),
+            ("fresh tokens up to 512", 2),
+            ("fresh tokens up to 1024", 1),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Makes the requests of the calls of jobs.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use inferometer_model::load::Step;
@@ -7,7 +8,7 @@ use inferometer_model::record::JobCall;
 use inferometer_model::{Prompt, Request};
 use inferometer_plan::Answers;
 
-use super::words::Piece;
+use super::words::{Drawn, Piece};
 use super::{Recorded, messages};
 use crate::conversation::Transcript;
 use crate::{History, PromptContext, PromptScope, WorkloadError};
@@ -22,6 +23,15 @@ pub struct Player {
     /// Whether the tokenizer is that of the model.
     counts: bool,
     error: Arc<OnceLock<String>>,
+}
+
+/// What later prompts of a job need of earlier ones.
+#[derive(Default)]
+pub struct Memory {
+    /// The words of the last prompt of each session.
+    drawn: HashMap<u32, Drawn>,
+    /// What was asked and said in each call, if later prompts contain it.
+    said: Vec<Option<Transcript>>,
 }
 
 impl Player {
@@ -70,7 +80,7 @@ impl Player {
     /// # Errors
     /// If the tokenizer fails.
     pub fn first(&self, number: u32) -> Result<Request, WorkloadError> {
-        self.request(number, 0, &mut Vec::new())
+        self.request(number, 0, &mut Memory::default())
     }
 
     /// What is known of a call before the pass: all but its prompt, in place of which is what it consists of.
@@ -84,7 +94,7 @@ impl Player {
         self.labelled(number, call, Request::new(Prompt::Text(text), prompt, output))
     }
 
-    /// The request of a call. `said` has the transcripts of earlier calls of its job, if later prompts contain them.
+    /// The request of a call. `memory` is that of its job.
     ///
     /// # Errors
     /// If the tokenizer fails.
@@ -92,16 +102,16 @@ impl Player {
         &self,
         number: u32,
         call: u32,
-        said: &mut Vec<Option<Transcript>>,
+        memory: &mut Memory,
     ) -> Result<Request, WorkloadError> {
         let (at, recorded) = (self.at(number, call), &self.recorded);
         let request = match (recorded.has_messages, self.answers) {
             (true, _) => messages::prompt(recorded, at, self.history),
             (false, Answers::Recorded) => {
-                let (prompt, counted) = self.words(number, at, &recorded.pieces(at))?;
+                let (prompt, counted) = self.words(number, at, &recorded.pieces(at), memory)?;
                 self.sized(at, prompt, counted)
             }
-            (false, Answers::Live) => self.live(number, (at, call), said)?,
+            (false, Answers::Live) => self.live(number, (at, call), memory)?,
         };
         Ok(self.labelled(number, call, request))
     }
@@ -111,9 +121,12 @@ impl Player {
         number: u32,
         at: u32,
         pieces: &[Piece],
+        memory: &mut Memory,
     ) -> Result<(Prompt, u32), WorkloadError> {
         let copy = self.job(number).1;
-        let made = self.recorded.words((&self.context, &self.scope), copy, (at, pieces))?;
+        let session = self.recorded.trace.calls[at as usize].session;
+        let drawn = memory.drawn.entry(session).or_default();
+        let made = self.recorded.words((&self.context, &self.scope), copy, (at, pieces), drawn)?;
         Ok((made.prompt, made.counted + self.context.reserve))
     }
 
@@ -131,16 +144,15 @@ impl Player {
         &self,
         number: u32,
         (at, call): (u32, u32),
-        said: &mut Vec<Option<Transcript>>,
+        memory: &mut Memory,
     ) -> Result<Request, WorkloadError> {
         let recorded = &self.recorded;
         let before = recorded.kept(at).filter(|(before, kept)| {
             *kept == recorded.prompt(*before).saturating_add(recorded.output(*before))
         });
         let place = |at: u32| recorded.shape.places[at as usize].1 as usize;
-        let earlier =
-            before.and_then(|(before, kept)| Some((said.get(place(before))?.clone()?, kept)));
-        said.resize_with(said.len().max(call as usize + 1), || None);
+        let earlier = before
+            .and_then(|(before, kept)| Some((memory.said.get(place(before))?.clone()?, kept)));
         let is_first = earlier.is_none();
         let (mut transcript, new) = match earlier {
             Some((transcript, kept)) => {
@@ -149,11 +161,13 @@ impl Player {
             }
             None => (Transcript::new(self.history), recorded.pieces(at)),
         };
-        let (prompt, counted) = self.words(number, at, &new)?;
+        let (prompt, counted) = self.words(number, at, &new, memory)?;
         let Prompt::Text(text) = prompt else {
             unreachable!("invariant: live answers are text, so prompts are")
         };
         let prompt = transcript.ask(&text);
+        let said = &mut memory.said;
+        said.resize_with(said.len().max(call as usize + 1), || None);
         said[call as usize] = Some(transcript);
         let mut request = self.sized(at, prompt, counted);
         if !is_first {
@@ -164,8 +178,8 @@ impl Player {
     }
 
     /// Adds the answer of a call to its transcript.
-    pub fn hear(&self, call: u32, answer: &str, said: &mut [Option<Transcript>]) {
-        if let Some(Some(transcript)) = said.get_mut(call as usize) {
+    pub fn hear(call: u32, answer: &str, memory: &mut Memory) {
+        if let Some(Some(transcript)) = memory.said.get_mut(call as usize) {
             transcript.answer(answer);
         }
     }

@@ -6,8 +6,7 @@ use inferometer_model::load::{Progress, Step};
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Nanos, Record, Request, Source};
 
-use super::Player;
-use crate::conversation::Transcript;
+use super::player::{Memory, Player};
 
 /// The jobs of a pass that one process plays.
 pub struct Jobs {
@@ -24,8 +23,7 @@ struct Job {
     progress: Progress,
     steps: Arc<[Step]>,
     is_made: Box<[bool]>,
-    /// What was asked and said, if later prompts contain it.
-    said: Vec<Option<Transcript>>,
+    memory: Memory,
 }
 
 impl Jobs {
@@ -38,7 +36,7 @@ impl Jobs {
     fn request(&mut self, job: u32, call: u32) -> Option<Request> {
         let number = self.numbers[job as usize];
         let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
-        let made = self.player.request(number, call, &mut state.said);
+        let made = self.player.request(number, call, &mut state.memory);
         state.is_made[call as usize] = made.is_ok();
         made.inspect_err(|error| self.player.fail(error)).ok()
     }
@@ -49,8 +47,8 @@ impl Source for Jobs {
         let Some(&number) = self.numbers.get(self.begun.len()) else { return Supply::Exhausted };
         let steps = self.player.steps(number);
         let (progress, _) = Progress::begin(&steps, Nanos::ZERO);
-        let (is_made, said) = (vec![false; steps.len()].into(), Vec::new());
-        self.begun.push(Some(Job { progress, steps, is_made, said }));
+        let (is_made, memory) = (vec![false; steps.len()].into(), Memory::default());
+        self.begun.push(Some(Job { progress, steps, is_made, memory }));
         let request = self.request(self.begun.len() as u32 - 1, 0);
         request.map_or(Supply::Exhausted, |request| Supply::Request(Box::new(request)))
     }
@@ -68,7 +66,7 @@ impl Source for Jobs {
         let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
         let is_complete = record.outcome.is_complete();
         let freed = state.progress.ended(&state.steps, call, Nanos::ZERO, is_complete);
-        self.player.hear(call, answer, &mut state.said);
+        Player::hear(call, answer, &mut state.memory);
         let skipped = freed.skipped.iter().map(|&call| {
             state.is_made[call as usize] = true;
             self.player.planned(number, call)

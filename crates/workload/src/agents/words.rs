@@ -38,6 +38,13 @@ enum Key {
     Answer(u32),
 }
 
+/// A prompt as pieces, and the places of its words among the plain words of the tokenizer.
+#[derive(Debug, Default)]
+pub struct Drawn {
+    pieces: Vec<Piece>,
+    positions: Vec<usize>,
+}
+
 /// What distinguishes pieces with the same beginning.
 #[derive(Debug, Default)]
 pub struct Order {
@@ -115,7 +122,8 @@ impl Recorded {
         pieces
     }
 
-    /// The prompt of a call as words. `copy` is the number of the copy of its job.
+    /// The prompt of a call as words. `copy` is the number of the copy of its job. `before` has the words of an earlier
+    /// prompt of the same copy, and then those of this one: words of equal pieces are not drawn again.
     ///
     /// # Errors
     /// If the tokenizer fails.
@@ -124,6 +132,7 @@ impl Recorded {
         (context, scope): (&PromptContext, &PromptScope),
         copy: u32,
         (at, pieces): (u32, &[Piece]),
+        before: &mut Drawn,
     ) -> Result<SizedPrompt, WorkloadError> {
         let tokenizer = context.tokenizer.as_ref();
         let (copy, repeat) = (copy.to_string(), scope.repeat.to_string());
@@ -132,27 +141,37 @@ impl Recorded {
             seed::rng(context.seed, &[&of[..], &[&number.to_string()]].concat())
         };
         let length = pieces.iter().map(|piece| piece.tokens).sum::<u32>();
-        let mut left = length.saturating_sub(context.reserve).max(1);
-        let mut positions = Vec::with_capacity(left as usize);
-        for Piece { key, tokens } in pieces {
+        let length = length.saturating_sub(context.reserve).max(1) as usize;
+        let Drawn { pieces: known, positions } = before;
+        let (mut same, mut kept) = (0, 0);
+        for (piece, other) in pieces.iter().zip(&*known) {
+            // The last words of the earlier prompt may be missing, because the server adds tokens.
+            let end = kept + piece.tokens as usize;
+            if piece != other || end > positions.len() {
+                break;
+            }
+            (same, kept) = (same + 1, end);
+        }
+        positions.truncate(kept);
+        for Piece { key, tokens } in &pieces[same..] {
             let (what, number) = match *key {
                 Key::Block(node) => ("block", node),
                 Key::Tail(_, at) => ("tail", at),
                 Key::New(at) => ("new", at),
                 Key::Answer(at) => ("answer", at),
             };
-            let count = left.min(*tokens);
             let (begin, plain) = (positions.len(), tokenizer.plain_ids().len());
-            positions.extend(Words::new(tokenizer, rng(what, number)).positions(count));
-            if count > 0 {
+            positions.extend(Words::new(tokenizer, rng(what, number)).positions(*tokens));
+            if *tokens > 0 {
                 let ((what, number), place) = self.among(*key);
                 let base = Words::new(tokenizer, rng(what, number)).positions(1)[0];
                 positions[begin] = (base + place as usize) % plain;
             }
-            left -= count;
         }
+        positions.truncate(length);
+        pieces.clone_into(known);
         let mut more = Words::new(tokenizer, rng("more", at));
-        Ok(fit::at_positions(tokenizer, &mut more, &positions, context.form)?)
+        Ok(fit::at_positions(tokenizer, &mut more, positions, context.form)?)
     }
 
     /// The pieces with the same beginning as this one, and its place among them.
