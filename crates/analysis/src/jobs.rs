@@ -1,24 +1,15 @@
 //! The jobs of a pass: how many completed, how long they took, and where their time went.
 
-use inferometer_model::metrics::jobs::{JobTotals, Parts};
+use inferometer_model::metrics::jobs::{JobCounts, JobTotals, Parts};
 use inferometer_model::stats::percentile;
 use serde::{Deserialize, Serialize};
 
 /// The figures of the jobs of a pass: of conversations, or of agents with their sub-agents. Times are of completed jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobsSummary {
-    /// Planned jobs.
-    pub planned: u64,
-    /// Jobs whose calls are all complete.
-    pub complete: u64,
-    /// Jobs with a call that failed.
-    pub failed: u64,
-    /// Jobs that the end of the pass cut off, or that never began.
-    pub unfinished: u64,
-    /// Calls that failed.
-    pub failed_calls: u64,
-    /// Calls that never started, because a call failed that they waited for.
-    pub skipped_calls: u64,
+    /// The numbers of jobs and calls.
+    #[serde(flatten)]
+    pub counts: JobCounts,
     /// From the due time of the first call to the last end, in seconds.
     pub duration_s: Option<Quantiles>,
     /// The duration divided by that with the recorded durations of the calls and the same gaps; absent if the trace does
@@ -27,7 +18,7 @@ pub struct JobsSummary {
     /// How long the jobs would take if tools needed no time, in seconds.
     pub without_tools_s: Option<Quantiles>,
     /// The parts of the mean duration, in seconds. At each instant, the first part that applies counts.
-    pub parts: Option<JobParts>,
+    pub parts: Option<Parts>,
     /// The parts of the mean critical path, in seconds: the chain of calls that determined the end of a job.
     pub critical_path: Option<PathParts>,
     /// The mean number of calls in flight while at least one is.
@@ -49,21 +40,6 @@ pub struct Quantiles {
     pub max: f64,
     /// Number of values.
     pub n: u64,
-}
-
-/// The parts of the duration of a job, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobParts {
-    /// With at least one call in flight.
-    pub model_s: f64,
-    /// With at least one tool running.
-    pub tools_s: f64,
-    /// Waiting for a person.
-    pub people_s: f64,
-    /// With a call that is due and not sent.
-    pub client_s: f64,
-    /// The rest: what happens between calls beside tools and people.
-    pub rest_s: f64,
 }
 
 /// The parts of a critical path, in seconds.
@@ -90,36 +66,25 @@ impl JobsSummary {
     pub(crate) fn of(totals: &JobTotals) -> Self {
         let count = totals.durations_s.len() as f64;
         let has_any = count > 0.0;
-        let JobTotals { parts, path: (path, first_s), .. } = totals;
+        let JobTotals { counts, parts, path: (path, first_s), .. } = *totals;
         let mean = |sum: f64| sum / count;
-        let Parts { model_s, tools_s, people_s, client_s, rest_s } = *parts;
+        let path = path.over(count);
         Self {
-            planned: totals.planned,
-            complete: totals.complete,
-            failed: totals.failed,
-            unfinished: totals.unfinished,
-            failed_calls: totals.failed_calls,
-            skipped_calls: totals.skipped_calls,
+            counts,
             duration_s: quantiles(&totals.durations_s),
             slowdown: quantiles(&totals.slowdowns),
             without_tools_s: quantiles(&totals.without_tools_s),
-            parts: has_any.then(|| JobParts {
-                model_s: mean(model_s),
-                tools_s: mean(tools_s),
-                people_s: mean(people_s),
-                client_s: mean(client_s),
-                rest_s: mean(rest_s),
-            }),
+            parts: has_any.then(|| parts.over(count)),
             critical_path: has_any.then(|| PathParts {
-                first_output_s: mean(*first_s),
-                later_output_s: mean(path.model_s),
-                tools_s: mean(path.tools_s),
-                people_s: mean(path.people_s),
-                client_s: mean(path.client_s),
-                rest_s: mean(path.rest_s),
+                first_output_s: mean(first_s),
+                later_output_s: path.model_s,
+                tools_s: path.tools_s,
+                people_s: path.people_s,
+                client_s: path.client_s,
+                rest_s: path.rest_s,
                 calls: mean(totals.calls.1 as f64),
             }),
-            parallelism: (model_s > 0.0).then(|| totals.work_s / model_s),
+            parallelism: (parts.model_s > 0.0).then(|| totals.work_s / parts.model_s),
             calls: has_any.then(|| mean(totals.calls.0 as f64)),
         }
     }

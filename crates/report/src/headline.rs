@@ -73,13 +73,13 @@ fn of_jobs(pass: &PassSummary) -> Option<String> {
             significant(100.0 * parts.model_s / lasts.mean)
         )
     });
-    let others = match (jobs.failed, jobs.unfinished) {
+    let others = match (jobs.counts.failed, jobs.counts.unfinished) {
         (0, 0) => String::new(),
-        (failed, 0) => format!("; {failed} of {} {what}s failed", jobs.planned),
+        (failed, 0) => format!("; {failed} of {} {what}s failed", jobs.counts.planned),
         (failed, cut) => {
             format!(
                 "; of {} {what}s, {failed} failed and {cut} did not end in the pass",
-                jobs.planned
+                jobs.counts.planned
             )
         }
     };

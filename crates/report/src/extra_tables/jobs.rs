@@ -14,7 +14,7 @@ pub(super) fn jobs(summary: &Summary) -> Table {
         let [p50, p95] = ends(jobs.duration_s);
         let [slow_p50, slow_p95] = ends(jobs.slowdown);
         let parts = jobs.parts;
-        let sum = parts.map(|it| it.model_s + it.tools_s + it.people_s + it.client_s + it.rest_s);
+        let sum = parts.map(|parts| parts.sum());
         let share = |part: Option<f64>| {
             let share = part.zip(sum).map(|(part, sum)| 100.0 * part / sum);
             share.filter(|share| share.is_finite()).map_or(MISSING.to_owned(), significant)
@@ -23,7 +23,7 @@ pub(super) fn jobs(summary: &Summary) -> Table {
             left("Pass", cell.place(pass)),
             right(
                 "Complete / planned",
-                format!("{} / {}", count(jobs.complete), count(jobs.planned)),
+                format!("{} / {}", count(jobs.counts.complete), count(jobs.counts.planned)),
             ),
             right("Jobs/h", two_decimals(pass.figure(&PER_HOUR))),
             right("Duration p50 (s)", p50),

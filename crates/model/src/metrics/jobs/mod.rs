@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use super::{
     CoveredRequests, Definition, Direction, JudgedOn, PassData, Timeline, Unit, Value, duration,
 };
+use serde::{Deserialize, Serialize};
+
 use crate::stats::percentile;
 use crate::{Detail, Outcome};
 
@@ -85,7 +87,7 @@ const SLOWDOWN: Definition = Definition {
 
 fn per_hour(data: &PassData) -> Option<f64> {
     let totals = data.jobs.totals()?;
-    Some(3600.0 * totals.complete as f64 / duration::duration_s(data)?)
+    Some(3600.0 * totals.counts.complete as f64 / duration::duration_s(data)?)
 }
 
 fn duration_ms(data: &PassData, q: f64) -> Option<f64> {
@@ -115,9 +117,9 @@ struct Job {
     unfinished: u64,
 }
 
-/// The figures of the jobs of a pass.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct JobTotals {
+/// The numbers of the jobs of a pass and of their calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCounts {
     /// Planned jobs.
     pub planned: u64,
     /// Jobs whose calls are all complete.
@@ -130,6 +132,13 @@ pub struct JobTotals {
     pub failed_calls: u64,
     /// Calls that never started, because a call failed that they waited for.
     pub skipped_calls: u64,
+}
+
+/// The figures of the jobs of a pass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobTotals {
+    /// The numbers of jobs and calls.
+    pub counts: JobCounts,
     /// The durations of the completed jobs in seconds, in order.
     pub durations_s: Vec<f64>,
     /// Their slowdowns, in order, as far as they are known.
@@ -183,17 +192,18 @@ impl JobTotals {
     fn of<'a>(jobs: impl Iterator<Item = &'a Job>) -> Self {
         let mut totals = Self::default();
         for job in jobs {
-            totals.planned += 1;
-            totals.failed_calls += job.failed;
-            totals.skipped_calls += job.skipped;
+            let counts = &mut totals.counts;
+            counts.planned += 1;
+            counts.failed_calls += job.failed;
+            counts.skipped_calls += job.skipped;
             if job.failed + job.skipped > 0 {
-                totals.failed += 1;
+                counts.failed += 1;
             } else if job.unfinished > 0 {
-                totals.unfinished += 1;
+                counts.unfinished += 1;
             } else {
+                counts.complete += 1;
                 let mut calls = job.calls.clone();
                 calls.sort_unstable_by_key(|call| call.place.call);
-                totals.complete += 1;
                 JobTimes::of(&calls).iter().for_each(|times| totals.add(times, calls.len()));
             }
         }

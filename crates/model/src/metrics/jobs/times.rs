@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 use crate::record::{GapKind, JobCall};
 
@@ -21,7 +23,7 @@ pub struct CallTimes {
 }
 
 /// The parts of a time, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     /// With at least one call in flight.
     pub model_s: f64,
@@ -39,6 +41,15 @@ impl Parts {
     /// The sum of the parts.
     pub fn sum(&self) -> f64 {
         self.model_s + self.tools_s + self.people_s + self.client_s + self.rest_s
+    }
+
+    /// Each part, divided by `count`.
+    #[must_use]
+    pub fn over(self, count: f64) -> Self {
+        let Self { model_s, tools_s, people_s, client_s, rest_s } = self;
+        let [model_s, tools_s, people_s, client_s, rest_s] =
+            [model_s, tools_s, people_s, client_s, rest_s].map(|part| part / count);
+        Self { model_s, tools_s, people_s, client_s, rest_s }
     }
 
     /// Adds seconds to the part with this rank.
