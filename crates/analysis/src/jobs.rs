@@ -1,6 +1,6 @@
 //! The jobs of a pass: how many completed, how long they took, and where their time went.
 
-use inferometer_model::metrics::jobs::{JobCounts, JobTotals, Parts};
+use inferometer_model::metrics::job_data::{JobCounts, JobTotals, Parts};
 use inferometer_model::stats::percentile;
 use serde::{Deserialize, Serialize};
 

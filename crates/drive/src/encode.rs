@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::load::Share;
-use inferometer_model::record::JobCall;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
@@ -11,9 +10,13 @@ use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
 
+mod info;
+
 use crate::SessionHeaders;
 use crate::session::Session;
 use crate::window::Lookahead;
+
+pub(crate) use info::RequestInfo;
 
 /// Where requests are sent, and the values that all requests contain.
 #[derive(Clone)]
@@ -52,43 +55,6 @@ pub(crate) struct Encoded {
     pub of: (u32, u32),
     /// The session that the request belongs to, if there is one.
     pub session: Option<Session>,
-}
-
-/// The properties of a request that its record contains.
-#[derive(Clone, PartialEq)]
-pub(crate) struct RequestInfo {
-    class: Option<Box<str>>,
-    job: Option<Box<JobCall>>,
-    input: u32,
-    pub output: u32,
-    output_limit: Option<u32>,
-    hides_reasoning: bool,
-    counted_input: Option<u32>,
-}
-
-impl RequestInfo {
-    pub fn of(request: &Request, sampling: &Sampling) -> Self {
-        Self {
-            class: request.class.clone(),
-            job: request.job.clone(),
-            input: request.input_tokens,
-            output: request.output_tokens,
-            output_limit: request.output_limit(sampling),
-            hides_reasoning: request.hides_reasoning(sampling),
-            counted_input: request.counted_tokens,
-        }
-    }
-
-    /// Writes the properties into the request's record.
-    pub fn write_to(&self, record: &mut Record) {
-        record.class.clone_from(&self.class);
-        record.job.clone_from(&self.job);
-        record.asked_input = self.input;
-        record.asked_output = self.output;
-        record.output_limit = self.output_limit;
-        record.hides_reasoning = self.hides_reasoning;
-        record.prompt_tokens_tokenizer = self.counted_input;
-    }
 }
 
 /// What the encoder returns when the driver needs a request.

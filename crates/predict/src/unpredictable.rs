@@ -61,8 +61,11 @@ pub enum Unpredictable {
         /// Where the records are.
         advice: String,
     },
-    /// A pass has conversations.
-    #[error("conversations cannot be predicted: they depend on the answers of a server")]
+    /// A pass has jobs or conversations.
+    #[error(
+        "its requests wait for each other: conversations cannot be predicted, and jobs only from their trace \
+            (`inferometer predict --workload agents`)"
+    )]
     Conversations,
     /// A pass has a load that cannot be simulated.
     #[error("{0} cannot be predicted")]

@@ -58,14 +58,14 @@ fn of_cell(cell: &Cell) -> Option<String> {
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
 }
 
-/// `8 jobs at once: 317 jobs/h; a job takes 11.8 s (p95 21.6 s), 0.84 times as long as recorded, 30 % of it with calls in
-/// flight; 1 of 40 jobs failed.` `None` if the pass has no jobs or conversations that completed.
+/// `8 jobs at once: 317 jobs/h; a job takes 11.8 s (the median of 40; p95 21.6 s), 0.84 times as long as recorded with the
+/// same gaps, 30 % of it with calls in flight; 1 of 41 jobs failed.` `None` if the pass has no jobs or conversations that completed.
 fn of_jobs(pass: &PassSummary) -> Option<String> {
     let jobs = pass.jobs.as_ref()?;
     let (per_hour, lasts) = (pass.figure(&PER_HOUR)?, jobs.duration_s?);
     let what = if pass.load.contains("conversations") { "conversation" } else { "job" };
     let recorded = jobs.slowdown.map_or_else(String::new, |slowdown| {
-        format!(", {} times as long as recorded", significant(slowdown.p50))
+        format!(", {} times as long as recorded with the same gaps", significant(slowdown.p50))
     });
     let in_model = jobs.parts.filter(|_| lasts.mean > 0.0).map_or_else(String::new, |parts| {
         format!(
@@ -84,10 +84,11 @@ fn of_jobs(pass: &PassSummary) -> Option<String> {
         }
     };
     Some(format!(
-        "{}: {} {what}s/h; a {what} takes {} s (p95 {} s){recorded}{in_model}{others}.",
+        "{}: {} {what}s/h; a {what} takes {} s (the median of {}; p95 {} s){recorded}{in_model}{others}.",
         label::load(pass),
         significant(per_hour),
         significant(lasts.p50),
+        lasts.n,
         significant(lasts.p95)
     ))
 }

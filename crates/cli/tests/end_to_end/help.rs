@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 88] = [
+const EXAMPLES: [&str; 91] = [
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
@@ -52,6 +52,9 @@ const EXAMPLES: [&str; 88] = [
     "--trace-window ..2s --workload trace --dataset trace.csv",
     "--trace-scale 2 --workload trace --dataset trace.csv",
     "--trace-max-tokens 100 --workload trace --dataset trace.csv",
+    "--jobs 2 --workload agents --dataset agents.jsonl --concurrency 1",
+    "--max-gap 1s --workload agents --dataset agents.jsonl --concurrency 1",
+    "--answers live --workload agents --dataset agents.jsonl --concurrency 1",
     "--conversations 4 --workload conversation",
     "--turns 2 --workload conversation",
     "--think-time 1s --workload conversation",
@@ -156,6 +159,10 @@ fn write_files(folder: &Path) {
     for (name, text) in [
         ("rows.jsonl", "{\"prompt\": \"a b c\", \"output_tokens\": 4, \"timestamp\": 0}\n"),
         ("trace.csv", "0,64,8\n1,64,8\n"),
+        (
+            "agents.jsonl",
+            "{\"session_id\":\"a\",\"input_length\":64,\"output_length\":4,\"timestamp\":0}\n",
+        ),
         ("times.txt", "0\n1\n"),
         ("talk.json", talk),
         ("token", "a secret of all ranks"),

@@ -105,6 +105,8 @@ codes! {
     TRACE_DERIVED = "trace_derived", Note,
         "The unit of the trace's times, or the tokens of a hash, follows from its rows."
         => "--trace-format states both: bailian:16 has seconds, and hashes of 16 tokens";
+    TRACE_AS_PLAYED = "trace_as_played", Note,
+        "What a trace of agents does not say, or what is not as it was recorded.";
     TRACE_CLOCK_IS_COARSE = "trace_clock_is_coarse", Note,
         "Many requests of the trace have the same time: its clock is coarse.";
     LENGTHS_ARE_CHARACTERS = "lengths_are_characters", Note,

@@ -36,6 +36,7 @@ mod gaps;
 pub mod goodput;
 pub mod icl;
 pub mod itl;
+pub mod job_data;
 pub mod jobs;
 pub mod latency_per_output_token;
 pub mod latency_per_token;

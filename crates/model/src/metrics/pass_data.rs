@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
-use super::jobs::Jobs;
+use super::job_data::Jobs;
 use super::{InFlight, Plateau, TokenCurve};
 
 /// The data of a pass, as counts and as curves over time.

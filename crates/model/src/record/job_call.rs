@@ -9,6 +9,8 @@ pub struct JobCall {
     pub job: u32,
     /// The place of the call in its job, from 0.
     pub call: u32,
+    /// The number of calls of the job.
+    pub calls: u32,
     /// The calls of the job that the call waits for, by their places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<u32>,

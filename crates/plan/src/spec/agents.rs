@@ -16,14 +16,17 @@ use inferometer_model::did_you_mean;
 pub struct AgentKeys {
     /// Number of jobs in each pass. More than the trace has are copies, which share nothing with
     /// each other [default: all jobs of the trace] (agents)
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     pub jobs: Option<u32>,
     /// Cut longer gaps between calls (tools, people) to this time; the report states the time that
     /// was removed: 10s, or 0s for no gaps [default: gaps as recorded] (agents)
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, value_name = "TIME", help_heading = "Workload")]
     pub max_gap: Option<Value>,
     /// Whose answers the later prompts of a session contain: recorded (every prompt has its recorded
     /// length) or live (those of the server) [default: recorded] (agents)
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, value_name = "recorded|live", help_heading = "Workload")]
     pub answers: Option<String>,
 }

@@ -23,6 +23,7 @@ mod trace;
 pub(crate) mod values;
 mod variants;
 mod workload;
+mod workload_plan;
 
 use clap::{Args, Command};
 use serde_json::{Map, Value as Json};
@@ -46,7 +47,8 @@ pub use sweep::SweepSpec;
 pub use trace::TraceKeys;
 pub use values::{Value, finite, span, tokens};
 pub use variants::{TargetSpec, Variant, variants};
-pub use workload::{Grid, WorkloadKeys, WorkloadPlan, workload_names};
+pub use workload::{WorkloadKeys, workload_names};
+pub use workload_plan::{Grid, WorkloadPlan};
 
 pub(crate) use left_out::refuse;
 pub(crate) use mistakes::Mistakes;

@@ -131,10 +131,7 @@ pub(super) fn estimate(least_s: f64, most_s: f64) -> String {
 
 /// The time that a run takes at least, because of the gaps between calls.
 pub(super) fn gaps_alone(least_s: f64) -> String {
-    format!(
-        "estimate: more than {}, which the recorded begins and gaps alone take",
-        in_words(least_s)
-    )
+    format!("estimate: more than {}, which the gaps between calls alone take", in_words(least_s))
 }
 
 /// The time of all runs of a group.

@@ -230,8 +230,8 @@ pub enum Notice {
     },
     /// How long the run takes is not known.
     #[display(
-        "estimate: unknown (a first request was not answered with any text, or the length of the prompts depends on the \
-            answers, as in conversations)"
+        "estimate: unknown (a first request was not answered with any text, or requests wait for the answers to others, as in \
+            conversations)"
     )]
     EstimateUnknown,
     /// How long the run takes is not known before the server has answered.

@@ -11,6 +11,7 @@ use inferometer_model::fixture::steady;
 use inferometer_model::load::{Bound, PassPlan};
 use inferometer_model::metrics::slo::{JudgedMetric, Statistic, parse};
 use inferometer_model::metrics::{Definition, Timeline, Unit, registry, request_objective};
+use inferometer_model::record::JobCall;
 use inferometer_report::terminal::{Screen, text};
 use inferometer_report::{csv, json, table};
 use serde_json::Value;
@@ -30,6 +31,9 @@ fn with_reasoning(tokens: usize) -> Summary {
         let mut record = steady(f64::from(index / 4) * 200.0, 40.0, 16.0, 11);
         record.index = index;
         record.usage.prompt = Some(128);
+        let recorded_ns = Some((0, 1_000_000_000));
+        let job = JobCall { job: index, calls: 1, recorded_ns, ..JobCall::default() };
+        record.job = Some(Box::new(job));
         let texts = record.events.iter_mut().filter(|event| event.kind == EventKind::Text);
         texts.take(tokens).for_each(|event| event.kind = EventKind::Reasoning);
         fold.add(&Timeline::new(&record));
@@ -93,6 +97,8 @@ fn limit(metric: &Definition) -> &'static str {
         Unit::Percent => "<=0%",
         Unit::RequestsPerSecond | Unit::TokensPerSecond => ">1",
         Unit::Share => ">=1",
+        Unit::JobsPerHour => ">1",
+        Unit::Ratio => "<1",
         Unit::Tokens => "<=1",
         _ => "<1s",
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use inferometer_model::{CellPlan, Finding, Request};
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::{
@@ -27,6 +27,9 @@ pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
             let file = fetch::local(dataset, &FetchConfig::from_env())
                 .map_err(|error| wrong(error.to_string()))?;
             std::fs::metadata(&file).map_err(|error| wrong(format!("{dataset}: {error}")))?;
+            if file.is_dir() && matches!(plan.workload, WorkloadPlan::Agents(_)) {
+                return Ok(());
+            }
             check_data_set(&file).map_err(|error| wrong(error.to_string()))
         }
     }

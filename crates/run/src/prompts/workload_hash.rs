@@ -72,8 +72,8 @@ impl WorkloadHash {
     ) -> Result<(), RunError> {
         if self.dump.is_some() {
             return Err(RunError::plan(
-                "dump_workload (--dump-workload): conversations cannot be written, because their \
-                    requests depend on the server's answers; repeat them with the same --seed and --salt",
+                "dump_workload (--dump-workload): jobs and conversations cannot be written, because their \
+                    requests wait for each other; repeat them with the same --seed and --salt",
             ));
         }
         self.hasher.pass(&plan.sampling);

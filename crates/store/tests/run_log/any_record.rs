@@ -71,6 +71,7 @@ fn job() -> impl Strategy<Value = JobCall> {
         |(job, call, after, (gap_ns, tool_ns, recorded_ns), gap)| JobCall {
             job,
             call,
+            calls: call,
             after,
             gap_ns,
             tool_ns,

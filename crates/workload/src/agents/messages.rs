@@ -8,9 +8,14 @@ use super::Recorded;
 use crate::jobs::{Content, Trace};
 use crate::{History, WorkloadError};
 
-/// The prompt of a call, and the definitions of its tools.
-pub fn prompt(recorded: &Recorded, at: u32, history: History) -> Request {
-    let (messages, tools) = read(&recorded.trace, at);
+/// The prompt of a call, and the definitions of its tools. The first message begins with `tag`.
+pub fn prompt(recorded: &Recorded, at: u32, history: History, tag: &str) -> Request {
+    let (mut messages, tools) = read(&recorded.trace, at);
+    if let Some(Value::String(text)) =
+        messages.first_mut().and_then(|first| first.get_mut("content"))
+    {
+        *text = format!("{tag}\n{text}");
+    }
     let prompt = match history {
         History::Messages => Prompt::Messages(messages),
         History::Text => {

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use inferometer_model::load::ReplayPlan;
 use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, code};
-use inferometer_plan::AgentsPlan;
+use inferometer_plan::{AgentsPlan, Answers};
 
 use crate::jobs::{Call, Trace};
 use crate::workload::{WorkloadDefinition, longest_beyond, rows_left_out};
 use crate::{
-    JobsNeeded, PassJobs, PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload,
-    WorkloadError,
+    JobsNeeded, PassJobs, PromptContext, PromptForm, RequestBatch, RequestsNeeded, TooLong,
+    Workload, WorkloadError,
 };
 
 use player::Player;
@@ -102,6 +102,9 @@ fn begins(shape: &Shape, count: usize) -> Result<Vec<Nanos>, WorkloadError> {
     Ok(begins.iter().map(|at| Nanos(at.abs_diff(begins[0]))).collect())
 }
 
+/// The most tokens of prompts that are made before a pass.
+const MOST_TOKENS_MADE_BEFORE: u64 = 1 << 25;
+
 struct Agents {
     recorded: Arc<Recorded>,
     plan: AgentsPlan,
@@ -120,6 +123,34 @@ impl Agents {
             (context.clone(), scope.clone(), Arc::clone(&self.recorded));
         Player::new(recorded, context, scope, self.plan.answers)
     }
+
+    /// Makes all prompts before the pass if each must be counted, because it may take long and the measured server may be
+    /// the one that counts.
+    fn made_before(
+        &self,
+        player: Player,
+        context: &PromptContext,
+        own: &[u32],
+    ) -> Result<Player, WorkloadError> {
+        let is_exact = context.tokenizer.plain_words().is_some_and(|words| words.encodes_exactly);
+        let is_known = self.recorded.has_messages || context.form == PromptForm::TokenIds;
+        if is_exact || is_known || self.plan.answers == Answers::Live {
+            return Ok(player);
+        }
+        let calls =
+            own.iter().flat_map(|job| (0..player.calls(*job) as u32).map(|call| (*job, call)));
+        let calls: Vec<(u32, u32)> = calls.collect();
+        let tokens =
+            calls.iter().map(|(job, call)| u64::from(player.prompt(*job, *call))).sum::<u64>();
+        if tokens > MOST_TOKENS_MADE_BEFORE {
+            return Err(WorkloadError::Agents(format!(
+                "its prompts have {tokens} tokens, and each would have to be counted; the limit is \
+                    {MOST_TOKENS_MADE_BEFORE}: give fewer --jobs, --token-ids, or a --tokenizer that keeps words apart"
+            )));
+        }
+        let made = context.make(calls.len(), |at| player.alone(calls[at].0, calls[at].1))?;
+        Ok(player.with(calls.into_iter().zip(made).collect()))
+    }
 }
 
 impl Workload for Agents {
@@ -127,7 +158,7 @@ impl Workload for Agents {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         let player = self.player(context, scope);
-        let requests = context.make(count, |number| player.first(number as u32))?;
+        let requests = context.make(count, |number| player.alone(number as u32, 0))?;
         Ok(RequestBatch { requests, notes: Vec::new() })
     }
 
@@ -139,8 +170,9 @@ impl Workload for Agents {
             calls.map(|call| player.planned(number, call)).collect()
         };
         let planned = (0..script.conversations).map(calls).collect();
-        let own = share.only(0..script.conversations).collect();
+        let own: Vec<u32> = share.only(0..script.conversations).collect();
         let error = player.error();
+        let player = self.made_before(player, context, &own)?;
         let source = Box::new(source::Jobs::new(player, own));
         Ok(Some(PassJobs { planned, source, error }))
     }
@@ -153,7 +185,7 @@ impl Workload for Agents {
         let Recorded { trace, shape, .. } = &*self.recorded;
         let left_out = rows_left_out(trace.left_out.total(), trace.calls.len(), &trace.left_out);
         let mut findings: Vec<Finding> = left_out.into_iter().collect();
-        let derived = |note: String| Finding::of(code::TRACE_DERIVED, note);
+        let derived = |note: String| Finding::of(code::TRACE_AS_PLAYED, note);
         findings.extend(trace.notes.iter().cloned().map(derived));
         let unknown = |at: &u32| {
             let call = &trace.calls[*at as usize];

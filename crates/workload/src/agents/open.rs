@@ -31,7 +31,7 @@ pub fn shaped(plan: &AgentsPlan) -> Result<Arc<Recorded>, WorkloadError> {
         return Ok(Arc::clone(recorded));
     }
     let path: PathBuf = fetch::data_file(&plan.dataset)?;
-    let trace = jobs::read(&[path], plan.format.as_deref()).map_err(wrong)?;
+    let trace = jobs::read(&files(path)?, plan.format.as_deref()).map_err(wrong)?;
     let shape = Shape::of(&trace, plan.max_gap);
     let prompts = trace.calls.iter().map(|call| call.prompt.get().unwrap_or(0)).collect();
     let mut recorded = Recorded { trace, shape, prompts, ..Recorded::default() };
@@ -40,6 +40,22 @@ pub fn shaped(plan: &AgentsPlan) -> Result<Arc<Recorded>, WorkloadError> {
     let recorded = Arc::new(recorded);
     *last = Some((plan.clone(), Arc::clone(&recorded)));
     Ok(recorded)
+}
+
+/// The files of a trace: those of a folder, in the order of their names, or one file.
+fn files(path: PathBuf) -> Result<Vec<PathBuf>, WorkloadError> {
+    if !path.is_dir() {
+        return Ok(vec![path]);
+    }
+    let unreadable = |error: std::io::Error| WorkloadError::unreadable(&path, error);
+    let entries = std::fs::read_dir(&path).map_err(unreadable)?;
+    let mut files = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<PathBuf>, _>>()
+        .map_err(unreadable)?;
+    files.retain(|file| file.is_file());
+    files.sort_unstable();
+    Ok(files)
 }
 
 /// The trace of a plan, with all lengths.

@@ -5,12 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_model::load::Step;
 use inferometer_model::record::JobCall;
+use inferometer_model::stats::seed;
 use inferometer_model::{Prompt, Request};
 use inferometer_plan::Answers;
 
 use super::words::{Drawn, Piece};
 use super::{Recorded, messages};
 use crate::conversation::Transcript;
+use crate::fit::{Words, full_tag};
 use crate::{History, PromptContext, PromptScope, WorkloadError};
 
 /// Makes the requests of the calls of jobs. A job beyond those of the trace is a copy, with its own words.
@@ -23,6 +25,8 @@ pub struct Player {
     /// Whether the tokenizer is that of the model.
     counts: bool,
     error: Arc<OnceLock<String>>,
+    /// The requests that were made before the pass, by their jobs and places.
+    made: HashMap<(u32, u32), Request>,
 }
 
 /// What later prompts of a job need of earlier ones.
@@ -42,7 +46,16 @@ impl Player {
         answers: Answers,
     ) -> Self {
         let history = if context.accepts_messages { History::Messages } else { History::Text };
-        Self { recorded, context, scope, answers, history, counts: true, error: Arc::default() }
+        Self {
+            recorded,
+            context,
+            scope,
+            answers,
+            history,
+            counts: true,
+            error: Arc::default(),
+            made: HashMap::new(),
+        }
     }
 
     /// Sets how earlier turns are sent, and whether the tokenizer is that of the model.
@@ -75,12 +88,32 @@ impl Player {
         self.recorded.shape.steps(&self.recorded.trace, self.job(number).0).into()
     }
 
-    /// The first request of a job.
+    /// A request that needs nothing of earlier ones.
     ///
     /// # Errors
     /// If the tokenizer fails.
-    pub fn first(&self, number: u32) -> Result<Request, WorkloadError> {
-        self.request(number, 0, &mut Memory::default())
+    pub fn alone(&self, number: u32, call: u32) -> Result<Request, WorkloadError> {
+        self.request(number, call, &mut Memory::default())
+    }
+
+    /// Uses these requests, which were made before.
+    pub fn with(self, made: HashMap<(u32, u32), Request>) -> Self {
+        Self { made, ..self }
+    }
+
+    /// The length of the prompt of a call, in tokens.
+    pub fn prompt(&self, number: u32, call: u32) -> u32 {
+        self.recorded.prompt(self.at(number, call))
+    }
+
+    /// Words that distinguish the messages of a copy of the trace from those of others, and of other passes.
+    fn tag(&self, number: u32) -> Result<String, WorkloadError> {
+        let PromptScope { cell, pass, repeat, .. } = &self.scope;
+        let (repeat, copy) = (repeat.to_string(), self.job(number).1.to_string());
+        let of: [&str; 7] = ["agents", &self.context.salt, cell, pass, &repeat, &copy, "tag"];
+        let tokenizer = self.context.tokenizer.as_ref();
+        let mut words = Words::new(tokenizer, seed::rng(self.context.seed, &of));
+        Ok(tokenizer.decode(&words.take(full_tag(tokenizer.plain_ids().len())))?)
     }
 
     /// What is known of a call before the pass: all but its prompt, in place of which is what it consists of.
@@ -104,9 +137,17 @@ impl Player {
         call: u32,
         memory: &mut Memory,
     ) -> Result<Request, WorkloadError> {
+        if let Some(made) = self.made.get(&(number, call)) {
+            return Ok(made.clone());
+        }
         let (at, recorded) = (self.at(number, call), &self.recorded);
         let request = match (recorded.has_messages, self.answers) {
-            (true, _) => messages::prompt(recorded, at, self.history),
+            (true, _) => {
+                let tag = self.tag(number)?;
+                let mut request = messages::prompt(recorded, at, self.history, &tag);
+                request.input_tokens += self.context.tokenizer.count(&tag)?;
+                request
+            }
             (false, Answers::Recorded) => {
                 let (prompt, counted) = self.words(number, at, &recorded.pieces(at), memory)?;
                 self.sized(at, prompt, counted)
@@ -188,7 +229,7 @@ impl Player {
     fn labelled(&self, number: u32, call: u32, request: Request) -> Request {
         let (at, Recorded { shape, trace, .. }) = (self.at(number, call), &*self.recorded);
         let class = match shape.depths[at as usize] {
-            _ if self.calls(number) == 1 => None,
+            _ if shape.jobs.len() == trace.calls.len() => None,
             0 => Some("call 1"),
             1..=4 => Some("calls 2 to 5"),
             5..=9 => Some("calls 6 to 10"),

@@ -93,6 +93,7 @@ impl Shape {
         JobCall {
             job,
             call,
+            calls: self.jobs[job as usize].calls.len() as u32,
             after,
             gap_ns,
             tool_ns: (of.tool_ns.get().unwrap_or(0).max(0) as u64).min(gap_ns),

@@ -64,6 +64,10 @@ impl Source for Jobs {
     fn ended(&mut self, (job, call): (u32, u32), record: &Record, answer: &str) -> Follows {
         let number = self.numbers[job as usize];
         let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
+        if self.unsent.is_some() {
+            // The pass has ended, and every call that was not made is among those.
+            return Follows::default();
+        }
         let is_complete = record.outcome.is_complete();
         let freed = state.progress.ended(&state.steps, call, Nanos::ZERO, is_complete);
         Player::hear(call, answer, &mut state.memory);

@@ -58,6 +58,7 @@ impl Conversation {
             job: Some(Box::new(JobCall {
                 job: self.number,
                 call: number as u32,
+                calls: self.turns.len() as u32,
                 after: Vec::from_iter((number as u32).checked_sub(1)),
                 gap_ns: if number == 0 { 0 } else { self.think_ns[number] },
                 gap: if number == 0 { GapKind::Unknown } else { GapKind::Human },

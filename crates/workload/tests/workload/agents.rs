@@ -253,6 +253,29 @@ fn messages_are_sent_as_they_were_if_lengths_are_not_recorded() {
 }
 
 #[test]
+fn messages_of_copies_begin_with_other_words_and_those_of_a_job_with_the_same() {
+    let form = (PromptForm::Text, History::Messages);
+    let plan = AgentsPlan { jobs: Some(2), ..plan("mlperf_agentic.jsonl") };
+    let sent = played_with(&plan, form, &|_| 1, "").expect("a trace");
+    let tag = |request: &Request| match &request.prompt {
+        Prompt::Messages(messages) => {
+            let text = messages[0]["content"].as_str().expect("a text");
+            text.split_once('\n').expect("a tag").0.to_owned()
+        }
+        other => panic!("{other:?}"),
+    };
+    let tags: BTreeMap<(u32, u32), String> = sent
+        .iter()
+        .map(|(_, request)| {
+            let job = request.job.as_ref().expect("a job");
+            ((job.job, job.call), tag(request))
+        })
+        .collect();
+    assert_eq!(tags[&(0, 0)], tags[&(0, 1)]);
+    assert_ne!(tags[&(0, 0)], tags[&(1, 0)]);
+}
+
+#[test]
 fn live_answers_stand_in_later_prompts_with_the_words_that_were_new() {
     let plan = AgentsPlan { answers: Answers::Live, ..plan("trie.jsonl") };
     let form = (PromptForm::Text, History::Text);

@@ -99,7 +99,7 @@ pub(crate) fn estimate(events: &Events, plan: &Plan, guess: DurationEstimate) {
             least_s: one.min(other).as_secs_f64(),
             most_s: one.max(other).as_secs_f64(),
         },
-        None if least_s > 0.0 => Notice::EstimateOfGaps { least_s },
+        None if least_s >= 1.0 => Notice::EstimateOfGaps { least_s },
         None => Notice::EstimateUnknown,
     });
 }

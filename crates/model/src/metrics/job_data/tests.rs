@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Nanos;
-use crate::record::{GapKind, JobCall};
+use crate::record::{GapKind, JobCall, Record};
 
 fn at(ms: u64) -> Nanos {
     Nanos(ms * 1_000_000)
@@ -77,4 +77,38 @@ fn a_job_is_as_slow_as_recorded_if_its_calls_take_the_recorded_times() {
     }
     let recorded = JobTimes::of(&calls).expect("calls").recorded_s.expect("it is known");
     assert!((recorded - (0.05 + 0.05 + 0.075 + 0.5 + 0.05)).abs() < 1e-9, "{recorded}");
+}
+
+#[test]
+fn a_job_is_complete_only_if_every_call_of_it_is() {
+    let record = |job, call, calls, outcome| Record {
+        outcome,
+        job: Some(Box::new(JobCall { job, call, calls, ..JobCall::default() })),
+        send_start: Some(at(0)),
+        ended: Some(at(5)),
+        ..Record::default()
+    };
+    let earlier = Some(Detail::earlier_turn(Outcome::Malformed));
+    let mut jobs = Jobs::default();
+    for record in [
+        record(0, 0, 2, Outcome::Complete),
+        record(0, 1, 2, Outcome::Complete),
+        // The second call has no record, because the time of the pass was over.
+        record(1, 0, 2, Outcome::Complete),
+        record(2, 0, 2, Outcome::Malformed),
+        Record { detail: earlier, ..record(2, 1, 2, Outcome::Skipped) },
+        record(3, 0, 1, Outcome::Cancelled),
+    ] {
+        jobs.add(&Timeline::new(&record));
+    }
+    let counts = jobs.totals().expect("jobs").counts;
+    let expected = JobCounts {
+        planned: 4,
+        complete: 1,
+        failed: 1,
+        unfinished: 2,
+        failed_calls: 1,
+        skipped_calls: 1,
+    };
+    assert_eq!(counts, expected);
 }
