@@ -32,10 +32,17 @@ pub struct Requests {
     counter: Counter,
 }
 
+/// What the record of a request has of the request.
+struct Asked {
+    lengths: (u32, u32),
+    class: Option<Box<str>>,
+    job: Option<Box<JobCall>>,
+}
+
 /// The requests that were simulated, in the order of their starts.
 #[derive(Default)]
 pub struct PlayedRequests {
-    asked: Vec<(u32, u32, Option<Box<str>>, Option<Box<JobCall>>)>,
+    asked: Vec<Asked>,
     /// Why a request could not be created; `None` if all requests were created.
     error: Option<String>,
 }
@@ -219,7 +226,8 @@ impl Stream {
         match self.counter.asked(&request) {
             Ok(asked) => {
                 let Request { input_tokens, output_tokens, class, job, .. } = request;
-                self.played.asked.push((input_tokens, output_tokens, class, job));
+                let lengths = (input_tokens, output_tokens);
+                self.played.asked.push(Asked { lengths, class, job });
                 Some(asked)
             }
             Err(error) => {
@@ -244,14 +252,14 @@ impl Stream {
 impl PlayedRequests {
     /// Requests with these prompt and output lengths.
     pub fn of_lengths(lengths: &[(u32, u32)]) -> Self {
-        let asked = lengths.iter().map(|&(input, output)| (input, output, None, None));
+        let asked = lengths.iter().map(|&lengths| Asked { lengths, class: None, job: None });
         Self { asked: asked.collect(), error: None }
     }
 
     /// Adds the requested lengths and the class of the request to its record.
     pub fn complete(&self, record: Record) -> Record {
         match self.asked.get(record.index as usize) {
-            Some((input, output, class, job)) => Record {
+            Some(Asked { lengths: (input, output), class, job }) => Record {
                 asked_input: *input,
                 asked_output: *output,
                 class: class.clone().or(record.class),

@@ -2,6 +2,7 @@
 //! waits for. [`crate::jobs`] reads the trace, `shape` finds its jobs, `words` and `messages` make prompts, and `source`
 //! gives each call when it may start.
 
+mod ahead;
 mod messages;
 mod open;
 mod player;

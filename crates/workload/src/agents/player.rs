@@ -101,6 +101,11 @@ impl Player {
         Self { made, ..self }
     }
 
+    /// Whether prompts do not depend on answers, and were not all made before.
+    pub fn knows_prompts(&self) -> bool {
+        self.answers == Answers::Recorded && self.made.is_empty()
+    }
+
     /// The length of the prompt of a call, in tokens.
     pub fn prompt(&self, number: u32, call: u32) -> u32 {
         self.recorded.prompt(self.at(number, call))

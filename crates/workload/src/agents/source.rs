@@ -1,4 +1,5 @@
-//! The calls of jobs during a pass: each is made when the calls that it waits for have ended.
+//! The calls of jobs during a pass. If prompts do not depend on answers, a call is made while those that it waits for
+//! are in flight.
 
 use std::sync::Arc;
 
@@ -6,11 +7,13 @@ use inferometer_model::load::{Progress, Step};
 use inferometer_model::source::{Follows, Supply};
 use inferometer_model::{Nanos, Record, Request, Source};
 
+use super::ahead::Ahead;
 use super::player::{Memory, Player};
 
 /// The jobs of a pass that one process plays.
 pub struct Jobs {
-    player: Player,
+    player: Arc<Player>,
+    ahead: Option<Ahead>,
     /// The numbers of the jobs in the pass.
     numbers: Vec<u32>,
     /// The jobs that have begun; `None` once they are over.
@@ -29,15 +32,34 @@ struct Job {
 impl Jobs {
     /// The jobs with these numbers in the pass.
     pub fn new(player: Player, numbers: Vec<u32>) -> Self {
-        Self { player, numbers, begun: Vec::new(), unsent: None }
+        let player = Arc::new(player);
+        let ahead = Ahead::start(&player);
+        Self { player, ahead, numbers, begun: Vec::new(), unsent: None }
+    }
+
+    /// Asks for the calls that wait only for calls that are made, and for this one.
+    fn ask_for_those_after(&self, job: u32, call: u32) {
+        let (Some(ahead), Some(state)) = (&self.ahead, &self.begun[job as usize]) else { return };
+        for (next, step) in (0..).zip(state.steps.iter()).skip(call as usize + 1) {
+            let is_made = |before: &u32| state.is_made[*before as usize];
+            if step.after.contains(&call) && step.after.iter().all(is_made) {
+                ahead.ask(self.numbers[job as usize], next);
+            }
+        }
     }
 
     /// The request of a call; `None` if it could not be made, which ends the pass.
     fn request(&mut self, job: u32, call: u32) -> Option<Request> {
         let number = self.numbers[job as usize];
         let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
-        let made = self.player.request(number, call, &mut state.memory);
+        let made = match self.ahead.as_ref().and_then(|ahead| ahead.take(number, call)) {
+            Some(made) => Ok(made),
+            None => self.player.request(number, call, &mut state.memory),
+        };
         state.is_made[call as usize] = made.is_ok();
+        if call > 0 {
+            self.ask_for_those_after(job, call);
+        }
         made.inspect_err(|error| self.player.fail(error)).ok()
     }
 }
@@ -58,6 +80,7 @@ impl Source for Jobs {
         let roots = (0..).zip(state.steps.iter()).skip(1);
         let roots: Vec<u32> =
             roots.filter(|(_, step)| step.after.is_empty()).map(|(call, _)| call).collect();
+        self.ask_for_those_after(job, 0);
         roots.into_iter().filter_map(|call| Some((call, self.request(job, call)?))).collect()
     }
 
@@ -82,12 +105,13 @@ impl Source for Jobs {
         let state = &mut self.begun[job as usize];
         if state.as_ref().is_some_and(|state| state.progress.is_over()) {
             *state = None;
+            self.ahead.iter().for_each(|ahead| ahead.over(number));
         }
         Follows { requests, skipped }
     }
 
     fn unsent(&mut self) -> Option<Request> {
-        let Self { player, numbers, begun, unsent } = self;
+        let Self { player, numbers, begun, unsent, .. } = self;
         let all = unsent.get_or_insert_with(|| {
             let mut all = Vec::new();
             for (at, &number) in numbers.iter().enumerate() {

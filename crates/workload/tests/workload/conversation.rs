@@ -82,8 +82,7 @@ fn texts_differ_by_salt_conversation_and_turn_but_not_by_the_number_of_conversat
     let (one, fewer) = (talks(&random(), "salt", 8), talks(&random(), "salt", 3));
     assert_eq!(one[..3], fewer);
     let other = talks(&random(), "other", 8);
-    let mut texts: Vec<&str> =
-        one.iter().chain(&other).flatten().map(|turn| text_of(turn)).collect();
+    let mut texts: Vec<&str> = one.iter().chain(&other).flatten().map(text_of).collect();
     let all = texts.len();
     texts.sort_unstable();
     texts.dedup();
