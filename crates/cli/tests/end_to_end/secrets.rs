@@ -287,6 +287,10 @@ fn quoting_server() -> String {
 }
 
 fn holds(path: &Path, secret: &str) -> bool {
+    // Compressed pictures contain every short sequence of bytes by chance.
+    if secret.len() < 6 && path.extension().is_some_and(|extension| extension == "png") {
+        return false;
+    }
     let bytes = fs::read(path).unwrap();
     bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
 }

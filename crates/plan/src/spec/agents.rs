@@ -6,7 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::values::Value;
-use super::{Mistakes, WorkloadKeys, values};
+use super::{Mistakes, values};
 use crate::{AgentsPlan, Answers};
 use inferometer_model::did_you_mean;
 
@@ -36,13 +36,17 @@ impl AgentKeys {
     pub(crate) const OWN: &[&str] = &["jobs", "max_gap", "answers"];
     pub(crate) const NAMES: &[&str] =
         &["jobs", "max_gap", "answers", "trace_format", "output_length"];
-}
 
-impl WorkloadKeys {
-    /// Resolves the options of the trace of agents in the file `dataset`.
-    pub(crate) fn agents(&self, dataset: String, mistakes: &mut Mistakes) -> AgentsPlan {
-        let AgentKeys { jobs, max_gap, answers } = &self.agents;
-        for (key, given) in [("jobs", *jobs), ("output_length", self.rows.output_length)] {
+    /// Resolves the options of the trace of agents in the file `dataset`. `format` and `output_length` are keys that
+    /// other workloads have, too.
+    pub(crate) fn resolve(
+        &self,
+        dataset: String,
+        (format, output_length): (Option<String>, Option<u32>),
+        mistakes: &mut Mistakes,
+    ) -> AgentsPlan {
+        let Self { jobs, max_gap, answers } = self;
+        for (key, given) in [("jobs", *jobs), ("output_length", output_length)] {
             if given == Some(0) {
                 mistakes.add(key, "is 0; give at least 1");
             }
@@ -61,10 +65,10 @@ impl WorkloadKeys {
         }
         AgentsPlan {
             dataset,
-            format: self.trace.trace_format.clone(),
+            format,
             jobs: *jobs,
             max_gap,
-            output_length: self.rows.output_length,
+            output_length,
             answers: named.and_then(|(_, named)| named).unwrap_or_default(),
         }
     }

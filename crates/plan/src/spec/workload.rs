@@ -166,7 +166,8 @@ static WORKLOADS: [WorkloadDefinition; 11] = [
         resolve: |keys, _, mistakes| {
             let dataset =
                 keys.dataset("a trace of agents (`inferometer trace` reads it)", mistakes);
-            WorkloadPlan::Agents(keys.agents(dataset, mistakes))
+            let shared = (keys.trace.trace_format.clone(), keys.rows.output_length);
+            WorkloadPlan::Agents(keys.agents.resolve(dataset, shared, mistakes))
         },
     },
     WorkloadDefinition {
