@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use inferometer_model::load::Share;
 use inferometer_model::request::BodyHasher;
-use inferometer_model::source::{Follows, Supply};
+use inferometer_model::source::{Follows, Said, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::exchange::ResponseReader;
@@ -260,9 +260,9 @@ impl Encoder {
         &mut self,
         of: (u32, u32),
         record: &Record,
-        answer: &str,
+        said: Said<'_>,
     ) -> Vec<RequestInfo> {
-        let Follows { requests, skipped } = self.source.ended(of, record, answer);
+        let Follows { requests, skipped } = self.source.ended(of, record, said);
         self.add(of.0, requests);
         skipped.iter().map(|request| self.info(request)).collect()
     }

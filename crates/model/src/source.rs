@@ -23,6 +23,15 @@ pub struct Follows {
     pub skipped: Vec<Request>,
 }
 
+/// What the server said to a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said<'a> {
+    /// The answer.
+    pub answer: &'a str,
+    /// The reasoning, if the server separates it from the answer.
+    pub reasoning: &'a str,
+}
+
 /// A source of the requests of one pass.
 pub trait Source: Send {
     /// The next request that does not depend on an earlier answer; for a conversation, its first turn. The
@@ -35,9 +44,9 @@ pub trait Source: Send {
         Vec::new()
     }
 
-    /// Notifies the source that a request ended, which had this place in this conversation. `_answer` is its answer, or
-    /// empty if the answer was not stored. Returns what follows this request.
-    fn ended(&mut self, _of: (u32, u32), _record: &Record, _answer: &str) -> Follows {
+    /// Notifies the source that a request ended, which had this place in this conversation. `_said` has its answer and the
+    /// reasoning before it, which are empty if they were not stored. Returns what follows this request.
+    fn ended(&mut self, _of: (u32, u32), _record: &Record, _said: Said<'_>) -> Follows {
         Follows::default()
     }
 

@@ -11,7 +11,7 @@ use inferometer_engine::{EngineConfig, EngineRequest, Feed, Lengths};
 use inferometer_model::load::EndedRequest;
 use inferometer_model::record::JobCall;
 use inferometer_model::request::Message;
-use inferometer_model::source::Supply;
+use inferometer_model::source::{Said, Supply};
 use inferometer_model::{
     CellPlan, Finding, Outcome, PassPlan, Prompt, Record, Request, Source, Tokenizer,
     TokenizerError, code,
@@ -210,7 +210,7 @@ impl Feed for Stream {
         }
         let outcome = if complete { Outcome::Complete } else { Outcome::Malformed };
         let record = Record { outcome, ..Record::default() };
-        let follows = self.source.ended((conversation, call), &record, "");
+        let follows = self.source.ended((conversation, call), &record, Said::default());
         self.add(conversation, follows.requests);
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             (tagged, "<think>never ends </think", ""),
             (tagged, "", "<thinking> aloud</think>"),
             (tagged, "", "Yes: <think>no</think>"),
-            (tagged, "", " <thi"),
+            (tagged, "", " <t"),
             (tagged, "", "so </think> yes"),
             (opened, "so </think>", " yes"),
             (opened, "<think>so</think>", " yes</think>"),

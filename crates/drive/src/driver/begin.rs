@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use inferometer_model::load::{Due, EndedRequest};
+use inferometer_model::source::Said;
 use inferometer_model::{Detail, Nanos, Outcome, Phase, Record};
 use inferometer_net::{Close, ConnId, Net, Wake};
 
@@ -41,7 +42,7 @@ impl<R: Recorder> Driver<R> {
                 TakeResult::Dropped(of, record) => {
                     self.load.take();
                     self.load_ended(of, &record);
-                    self.common.lock().notify(of, &record, "");
+                    self.common.lock().notify(of, &record, Said::default());
                 }
                 TakeResult::Later => return Wake::At(now + RETRY),
                 TakeResult::Full => return Wake::WhenReady,

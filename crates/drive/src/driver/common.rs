@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use inferometer_model::digits::with_unit;
 use inferometer_model::load::{Share, Stages};
+use inferometer_model::source::Said;
 use inferometer_model::{Detail, Nanos, Outcome, OverLimit, Record, RequestFigures, Timeline};
 use inferometer_net::Waker;
 
@@ -213,7 +214,11 @@ impl<R: Recorder> State<R> {
         if let Some((watch, figures)) = self.watch.as_mut().zip(figures) {
             watch.ended(&figures);
         }
-        self.notify(of, &record, answer.as_deref().unwrap_or_default());
+        let said = Said {
+            answer: answer.as_deref().unwrap_or_default(),
+            reasoning: reasoning.as_deref().unwrap_or_default(),
+        };
+        self.notify(of, &record, said);
         // Reasoning is part of the output.
         let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
         self.recorder.record(record, text);
@@ -221,8 +226,8 @@ impl<R: Recorder> State<R> {
 
     /// Notifies the source that a request ended, or was dropped. If later turns of its conversation will
     /// therefore not be sent, records these turns as skipped.
-    pub fn notify(&mut self, of: (u32, u32), record: &Record, answer: &str) {
-        let skipped = self.encoder.ended(of, record, answer);
+    pub fn notify(&mut self, of: (u32, u32), record: &Record, said: Said<'_>) {
+        let skipped = self.encoder.ended(of, record, said);
         for info in skipped {
             let (index, at) = (self.next, record.ended_or_due());
             let why = Detail::earlier_turn(record.outcome);

@@ -7,7 +7,7 @@ use inferometer_model::load::{Bound, ConversationsPlan, CountOf, PassPlan, Scrip
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::{Prompt, Request};
-use inferometer_model::source::{Follows, Source, Supply};
+use inferometer_model::source::{Follows, Said, Source, Supply};
 use inferometer_model::time::Nanos;
 
 use crate::support::{Server, Setup, ms, request};
@@ -40,13 +40,13 @@ impl Source for Conversations {
         Supply::Request(Box::new(self.turn(self.begun - 1, 0, "")))
     }
 
-    fn ended(&mut self, (conversation, _): (u32, u32), record: &Record, answer: &str) -> Follows {
+    fn ended(&mut self, (conversation, _): (u32, u32), record: &Record, said: Said<'_>) -> Follows {
         let (turn, prompt) = self.at[&conversation].clone();
         let rest = turn + 1..self.turns[conversation as usize];
         if rest.is_empty() {
             Follows::default()
         } else if record.outcome.is_complete() {
-            let mut request = self.turn(conversation, turn + 1, &(prompt + answer));
+            let mut request = self.turn(conversation, turn + 1, &(prompt + said.answer));
             if self.unsupported == Some(conversation) {
                 request.prompt = Prompt::Messages(Vec::new());
             }

@@ -30,13 +30,16 @@ pub struct AgentsPlan {
 
 /// Whose answers the later prompts of a session contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Answers {
     /// Those of the trace, or words in their place: every prompt has its recorded length, and every server gets the same.
     #[default]
     Recorded,
-    /// Those of the measured server.
+    /// Those of the measured server, without its reasoning.
     Live,
+    /// Those of the measured server, with the reasoning that it sends apart.
+    LiveWithReasoning,
 }
 
-inferometer_model::names!(Answers { Recorded => "recorded", Live => "live" });
+inferometer_model::names!(Answers { Recorded => "recorded", Live => "live",
+    LiveWithReasoning => "live-with-reasoning" });

@@ -17,7 +17,7 @@ pub(super) fn begun_by(
 ) -> Vec<PassPlan> {
     let of = spec.workload.conversation.count_of(mistakes);
     let is_live = match workload {
-        WorkloadPlan::Agents(plan) => plan.answers == Answers::Live,
+        WorkloadPlan::Agents(plan) => plan.answers != Answers::Recorded,
         _ => true,
     };
     if spec.requests.is_some() {

@@ -25,9 +25,10 @@ pub struct AgentKeys {
     #[arg(long, value_name = "TIME", help_heading = "Workload")]
     pub max_gap: Option<Value>,
     /// Whose answers the later prompts of a session contain: recorded (every prompt has its recorded
-    /// length) or live (those of the server) [default: recorded] (agents)
+    /// length), live (those of the server) or live-with-reasoning (also its reasoning) [default:
+    /// recorded] (agents)
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[arg(long, value_name = "recorded|live", help_heading = "Workload")]
+    #[arg(long, value_name = "recorded|live|...", help_heading = "Workload")]
     pub answers: Option<String>,
 }
 

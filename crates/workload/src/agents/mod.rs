@@ -135,7 +135,7 @@ impl Agents {
     ) -> Result<Player, WorkloadError> {
         let is_exact = context.tokenizer.plain_words().is_some_and(|words| words.encodes_exactly);
         let is_known = self.recorded.has_messages || context.form == PromptForm::TokenIds;
-        if is_exact || is_known || self.plan.answers == Answers::Live {
+        if is_exact || is_known || self.plan.answers != Answers::Recorded {
             return Ok(player);
         }
         let calls =

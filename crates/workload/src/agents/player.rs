@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_model::load::Step;
 use inferometer_model::record::JobCall;
+use inferometer_model::source::Said;
 use inferometer_model::stats::seed;
 use inferometer_model::{Prompt, Request};
 use inferometer_plan::Answers;
@@ -157,7 +158,9 @@ impl Player {
                 let (prompt, counted) = self.words(number, at, &recorded.pieces(at), memory)?;
                 self.sized(at, prompt, counted)
             }
-            (false, Answers::Live) => self.live(number, (at, call), memory)?,
+            (false, Answers::Live | Answers::LiveWithReasoning) => {
+                self.live(number, (at, call), memory)?
+            }
         };
         Ok(self.labelled(number, call, request))
     }
@@ -224,9 +227,11 @@ impl Player {
     }
 
     /// Adds the answer of a call to its transcript.
-    pub fn hear(call: u32, answer: &str, memory: &mut Memory) {
+    pub fn hear(&self, call: u32, said: Said<'_>, memory: &mut Memory) {
+        let keeps_reasoning = self.answers == Answers::LiveWithReasoning;
+        let reasoning = if keeps_reasoning { said.reasoning } else { "" };
         if let Some(Some(transcript)) = memory.said.get_mut(call as usize) {
-            transcript.answer(answer);
+            transcript.answer(said.answer, reasoning);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use inferometer_model::load::{Progress, Step};
-use inferometer_model::source::{Follows, Supply};
+use inferometer_model::source::{Follows, Said, Supply};
 use inferometer_model::{Nanos, Record, Request, Source};
 
 use super::ahead::Ahead;
@@ -84,7 +84,7 @@ impl Source for Jobs {
         roots.into_iter().filter_map(|call| Some((call, self.request(job, call)?))).collect()
     }
 
-    fn ended(&mut self, (job, call): (u32, u32), record: &Record, answer: &str) -> Follows {
+    fn ended(&mut self, (job, call): (u32, u32), record: &Record, said: Said<'_>) -> Follows {
         let number = self.numbers[job as usize];
         let state = self.begun[job as usize].as_mut().expect("invariant: the job is not over");
         if self.unsent.is_some() {
@@ -93,7 +93,7 @@ impl Source for Jobs {
         }
         let is_complete = record.outcome.is_complete();
         let freed = state.progress.ended(&state.steps, call, Nanos::ZERO, is_complete);
-        Player::hear(call, answer, &mut state.memory);
+        self.player.hear(call, said, &mut state.memory);
         let skipped = freed.skipped.iter().map(|&call| {
             state.is_made[call as usize] = true;
             self.player.planned(number, call)

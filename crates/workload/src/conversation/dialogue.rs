@@ -3,7 +3,7 @@
 
 use inferometer_model::load::Step;
 use inferometer_model::record::{GapKind, JobCall};
-use inferometer_model::source::{Follows, Supply};
+use inferometer_model::source::{Follows, Said, Supply};
 use inferometer_model::{Prompt, Record, Request, Source};
 
 use super::Transcript;
@@ -39,7 +39,7 @@ impl Conversation {
     /// a first turn.
     fn next(&mut self, answer: &str) -> Request {
         if self.used > 0 {
-            self.transcript.answer(answer);
+            self.transcript.answer(answer, "");
         }
         let prompt = self.transcript.ask(&self.turns[self.used].text);
         self.used += 1;
@@ -111,14 +111,14 @@ impl Source for Dialogue {
         Supply::Request(Box::new(conversation.next("")))
     }
 
-    fn ended(&mut self, (number, call): (u32, u32), record: &Record, answer: &str) -> Follows {
+    fn ended(&mut self, (number, call): (u32, u32), record: &Record, said: Said<'_>) -> Follows {
         let conversation = &mut self.conversations[number as usize];
         let (mut requests, mut skipped) = (Vec::new(), Vec::new());
         if conversation.used == conversation.turns.len() {
             // The conversation has ended, so the memory of its transcript is freed.
             conversation.transcript = Transcript::new(History::Text);
         } else if record.outcome.is_complete() {
-            requests.push((call + 1, conversation.next(answer)));
+            requests.push((call + 1, conversation.next(said.answer)));
         } else {
             skipped = conversation.rest();
         }
@@ -167,7 +167,8 @@ mod tests {
     fn after(source: &mut Dialogue, conversation: u32, outcome: Outcome, answer: &str) -> Follows {
         let record = Record { outcome, ..Record::planned(0, 0, Nanos::ZERO) };
         let call = source.conversations[conversation as usize].used as u32 - 1;
-        source.ended((conversation, call), &record, answer)
+        let said = Said { answer, reasoning: "" };
+        source.ended((conversation, call), &record, said)
     }
 
     #[test]

@@ -40,11 +40,18 @@ impl Transcript {
         }
     }
 
-    /// Adds the answer to the last turn.
-    pub fn answer(&mut self, answer: &str) {
+    /// Adds the answer to the last turn, with the reasoning before it unless this is empty.
+    pub fn answer(&mut self, answer: &str, reasoning: &str) {
         match self {
-            Self::Messages(messages) => messages.push(message("assistant", answer)),
+            Self::Messages(messages) => {
+                let mut said = message("assistant", answer);
+                if !reasoning.is_empty() {
+                    said.insert("reasoning_content".to_owned(), reasoning.into());
+                }
+                messages.push(said);
+            }
             Self::Text(text, is_answered) => {
+                text.push_str(reasoning);
                 text.push_str(answer);
                 *is_answered = true;
             }

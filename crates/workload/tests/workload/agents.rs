@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use inferometer_model::load::{
     ConversationsPlan, CountOf, Due, EndedRequest, Script, Share, load_model,
 };
-use inferometer_model::source::Supply;
+use inferometer_model::source::{Said, Supply};
 use inferometer_model::{Bound, Nanos, Outcome, PassPlan, Prompt, Record, Request};
 use inferometer_plan::{AgentsPlan, Answers, WorkloadPlan};
 use inferometer_workload::jobs::{self, Content, Trace};
@@ -88,7 +88,7 @@ fn played_with(
             _ => {
                 let Some(((end, of), ())) = ends.pop_first() else { return Ok(sent) };
                 let record = Record { outcome: Outcome::Complete, ..Record::default() };
-                let follows = source.ended(of, &record, answer);
+                let follows = source.ended(of, &record, Said { answer, reasoning: "why " });
                 ready.extend(follows.requests.into_iter().map(|(call, it)| ((of.0, call), it)));
                 load.ended(end, EndedRequest { conversation: of.0, call: of.1, complete: true });
             }
@@ -292,6 +292,19 @@ fn live_answers_stand_in_later_prompts_with_the_words_that_were_new() {
     assert_eq!(embedded().count(new).unwrap(), 130);
     assert!(texts[2].starts_with(&format!("{} the answer\n", texts[1])));
     assert_eq!((sent[0].1.input_tokens, sent[1].1.input_tokens), (790, 0));
+}
+
+#[test]
+fn live_reasoning_goes_back_only_if_asked() {
+    let form = (PromptForm::Text, History::Messages);
+    for (answers, expected) in [(Answers::Live, None), (Answers::LiveWithReasoning, Some("why "))] {
+        let plan = AgentsPlan { answers, ..plan("trie.jsonl") };
+        let sent = played_with(&plan, form, &|_| 1, "so").expect("a trace");
+        let Prompt::Messages(messages) = &sent[1].1.prompt else { panic!("messages") };
+        assert_eq!(messages[1]["content"], "so");
+        let reasoning = messages[1].get("reasoning_content").and_then(Value::as_str);
+        assert_eq!(reasoning, expected);
+    }
 }
 
 #[test]

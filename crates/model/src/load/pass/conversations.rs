@@ -139,7 +139,9 @@ impl fmt::Display for ConversationsPlan {
         let what = self.script.noun();
         match (&*self.begin, self.of) {
             (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Conversations) => {
-                write!(f, "closed loop, {concurrency} {what} at once")
+                let text = concurrency.to_string();
+                let what = if text == "1" && self.script.are_jobs { "job" } else { what };
+                write!(f, "closed loop, {text} {what} at once")
             }
             (PassPlan::Closed(ClosedPlan { concurrency, .. }), CountOf::Requests) => {
                 write!(f, "closed loop, {concurrency} requests of {what} in flight")
