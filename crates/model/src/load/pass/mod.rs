@@ -175,7 +175,7 @@ impl PassPlan {
             | Self::Closed(ClosedPlan { bound, .. })
             | Self::Open(OpenPlan { bound, .. }) => &mut bound.requests,
             Self::Saturated(SaturatedPlan { requests }) => return *requests = count,
-            Self::Replay(_) | Self::Conversations(_) => return,
+            _ => return,
         };
         *requests = requests.map(|_| count);
     }
