@@ -261,9 +261,9 @@ pub struct Spec {
         help_heading = "Workload"
     )]
     pub stream: Option<bool>,
-    /// Count reasoning that the server sends in the text of the answer, up to </think>, as reasoning:
-    ///   tagged: if the text begins with <think>
-    ///   opened: always, for a chat template that already ends with <think>
+    /// Count reasoning that the server sends in the text of the answer, up to `</think>`, as reasoning:
+    ///   tagged: if the text begins with `<think>`
+    ///   opened: always, for a chat template that already ends with `<think>`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, verbatim_doc_comment, value_name = "tagged|opened", help_heading = "Workload")]
     pub split_think: Option<String>,
