@@ -11,7 +11,7 @@ use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, Read, Record, ServerTimes, Usage};
+use inferometer_model::record::{Event, EventKind, JobCall, Read, Record, ServerTimes, Usage};
 use inferometer_model::target::Target;
 use inferometer_model::time::Nanos;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -66,6 +66,7 @@ fn failed() -> Record {
     Record {
         outcome: Outcome::Connection { phase: Phase::FirstToken },
         class: Some("turn 2".into()),
+        job: Some(Box::new(JobCall { job: 3, call: 2, ..JobCall::default() })),
         ..Record::planned(1, 1, Nanos(MS))
     }
 }
@@ -91,6 +92,7 @@ fn a_request_row_has_the_timestamps_counts_and_latencies_of_the_request() {
         ("outcome", Value::Text("complete")),
         ("phase", Value::Absent),
         ("class", Value::Absent),
+        ("job", Value::Absent),
         ("server", Value::Absent),
         ("rank", Value::Absent),
         ("input_tokens", Value::Integer(130)),
@@ -123,6 +125,8 @@ fn a_request_row_has_the_timestamps_counts_and_latencies_of_the_request() {
         ("outcome", Value::Text("connection")),
         ("phase", Value::Text("first_token")),
         ("class", Value::Text("turn 2")),
+        ("job", Value::Integer(3)),
+        ("call", Value::Integer(2)),
         ("ttft_ms", Value::Absent),
         ("send_start_ns", Value::Absent),
     ] {

@@ -42,12 +42,6 @@ pub enum TraceError {
         /// The number of rows that it fits.
         fitting_best: usize,
     },
-    /// The rows are calls of jobs.
-    #[error(
-        "its calls belong to sessions and wait for each other; play it with --workload agents (with a --trace-format, \
-            only its rows with times are sent, as unrelated requests)"
-    )]
-    Jobs,
     /// The line has the columns of no format.
     #[error("its first line is `{found}`; {expected}")]
     Columns {
@@ -322,6 +316,13 @@ pub enum WorkloadError {
         /// The SHA-256 of the file.
         found: String,
     },
+    /// A trace whose rows are calls of jobs.
+    #[error(
+        "data set {}: its calls belong to sessions and wait for each other; play it with --workload agents (with a \
+            --trace-format, only its rows with times are sent, as unrelated requests)",
+        .0.display()
+    )]
+    OfJobs(PathBuf),
     /// A trace of agents that cannot be played.
     #[error("trace of agents: {0}")]
     Agents(String),

@@ -78,6 +78,9 @@ fn parsed_rows<'a>(
             break text.to_owned();
         }
     };
+    if format.is_none() && json::is_of_jobs(&first) {
+        return Err(WorkloadError::OfJobs(path.to_owned()));
+    }
     let rows = match first.starts_with('{') {
         true => json::rows(first, reader, format),
         false => csv::rows(first, reader, format),

@@ -38,6 +38,14 @@ pub fn rows<'a>(
     Ok((format, Box::new(rows)))
 }
 
+/// Whether a first line has a key of traces of agents, whose rows are no independent requests.
+pub fn is_of_jobs(first: &str) -> bool {
+    let fields: Option<Map<String, Value>> = serde_json::from_str(first).ok();
+    fields.is_some_and(|fields| OF_JOBS.iter().any(|key| fields.contains_key(*key)))
+}
+
+const OF_JOBS: [&str; 5] = ["session_id", "wait_for", "requests", "event", "spans"];
+
 /// The keys of a row in one format.
 #[derive(Debug)]
 struct Keys {
@@ -49,8 +57,6 @@ struct Keys {
 }
 
 const MOONCAKE: [&str; 3] = ["timestamp", "input_length", "output_length"];
-/// Keys of the first rows of traces of agents.
-const OF_JOBS: [&str; 5] = ["session_id", "wait_for", "requests", "event", "spans"];
 const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
 /// The key of the hashes in a Mooncake row, one hash for each block of the prompt.
 const HASHES: &str = "hash_ids";
@@ -62,10 +68,6 @@ impl Keys {
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, TraceError> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| TraceError::NoObject(error.to_string()))?;
-        // The calls of a session wait for each other, so they are no independent requests.
-        if format.is_none() && OF_JOBS.iter().any(|key| fields.contains_key(*key)) {
-            return Err(TraceError::Jobs);
-        }
         let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
         let is_bailian = fields.contains_key(OF_BAILIAN);
         for (known, names, is_usual) in [

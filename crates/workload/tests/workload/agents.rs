@@ -8,7 +8,7 @@ use inferometer_model::load::{
 };
 use inferometer_model::source::{Said, Supply};
 use inferometer_model::{Bound, Nanos, Outcome, PassPlan, Prompt, Record, Request};
-use inferometer_plan::{AgentsPlan, Answers, WorkloadPlan};
+use inferometer_plan::{AgentsPlan, Answers, TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_workload::jobs::{self, Content, Trace};
 use inferometer_workload::{
     History, JobsNeeded, OpenWorkload, PassJobs, PromptForm, WorkloadError, embedded,
@@ -304,6 +304,23 @@ fn live_reasoning_goes_back_only_if_asked() {
         assert_eq!(messages[1]["content"], "so");
         let reasoning = messages[1].get("reasoning_content").and_then(Value::as_str);
         assert_eq!(reasoning, expected);
+    }
+}
+
+#[test]
+fn a_trace_of_sessions_is_no_trace_of_independent_requests_unless_its_format_is_given() {
+    for name in ["agentic_mooncake_block64.jsonl", "otel_job_a.json"] {
+        let open = |format| {
+            let AgentsPlan { dataset, .. } = plan(name);
+            let window = TraceWindow::default();
+            let (scale, max_tokens, block_tokens) = (1.0, None, None);
+            let trace = TracePlan { dataset, format, window, scale, max_tokens, block_tokens };
+            OpenWorkload::open(&WorkloadPlan::Trace(trace), embedded(), 1, "salt")
+        };
+        let error = open(None).err().expect(name).to_string();
+        assert!(error.contains("play it with --workload agents"), "{error}");
+        let is_mooncake = open(Some(TraceFormat::Mooncake)).is_ok();
+        assert_eq!(is_mooncake, name.contains("mooncake"), "{name}");
     }
 }
 

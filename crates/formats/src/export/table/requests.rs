@@ -86,7 +86,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 49] = [
+static COLUMNS: [C; 51] = [
     C::always("run_id", Text, |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, |r| Value::Text(&r.pass.run.target.model)),
     C::sometimes("engine", Text, |r| Value::text(r.pass.run.target.engine.as_deref())),
@@ -103,6 +103,8 @@ static COLUMNS: [C; 49] = [
     C::always("output_length", Integer, |r| Value::Integer(r.pass.cell.output_length.into())),
     C::always("request", Integer, |r| Value::Integer(r.record.index.into())),
     C::sometimes("class", Text, |r| Value::text(r.record.class.as_deref())),
+    C::sometimes("job", Integer, |r| Value::integer(r.record.job.as_ref().map(|it| it.job))),
+    C::sometimes("call", Integer, |r| Value::integer(r.record.job.as_ref().map(|it| it.call))),
     C::sometimes("server", Text, |r| Value::text(server(r))),
     C::sometimes("rank", Integer, |r| Value::integer(r.record.rank)),
     C::always("outcome", Text, |r| Value::Text(r.record.outcome.kind().name())),
