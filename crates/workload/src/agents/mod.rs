@@ -134,8 +134,8 @@ impl Agents {
         own: &[u32],
     ) -> Result<Player, WorkloadError> {
         let is_exact = context.tokenizer.plain_words().is_some_and(|words| words.encodes_exactly);
-        let is_known = self.recorded.has_messages || context.form == PromptForm::TokenIds;
-        if is_exact || is_known || self.plan.answers != Answers::Recorded {
+        let is_counted = context.form == PromptForm::Text && !is_exact;
+        if !is_counted || self.plan.answers != Answers::Recorded {
             return Ok(player);
         }
         let calls =
