@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use inferometer_model::Tokenizer;
-use inferometer_plan::AgentsPlan;
+use inferometer_plan::{AgentsPlan, Answers};
 
 use super::shape::Shape;
 use super::words::Order;
@@ -36,6 +36,11 @@ pub fn shaped(plan: &AgentsPlan) -> Result<Arc<Recorded>, WorkloadError> {
     let prompts = trace.calls.iter().map(|call| call.prompt.get().unwrap_or(0)).collect();
     let mut recorded = Recorded { trace, shape, prompts, ..Recorded::default() };
     recorded.has_messages = has_messages(&recorded.trace)?;
+    if recorded.has_messages && plan.answers != Answers::Recorded {
+        return Err(wrong(
+            "it does not state the lengths of its prompts, so its messages are sent as they were; leave out --answers",
+        ));
+    }
     recorded.order = Order::of(&recorded);
     let recorded = Arc::new(recorded);
     *last = Some((plan.clone(), Arc::clone(&recorded)));

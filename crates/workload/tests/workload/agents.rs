@@ -327,6 +327,7 @@ fn a_trace_of_sessions_is_no_trace_of_independent_requests_unless_its_format_is_
 #[test]
 fn traces_that_cannot_be_played_are_refused_with_what_to_do() {
     let without = |name: &str| AgentsPlan { output_length: None, ..plan(name) };
+    let live = |name: &str| AgentsPlan { answers: Answers::Live, ..plan(name) };
     let form = (PromptForm::Text, History::Messages);
     for (plan, expected) in [
         (
@@ -335,6 +336,7 @@ fn traces_that_cannot_be_played_are_refused_with_what_to_do() {
         ),
         (plan("servegen_chunk-0-dataset.json"), "the file has distributions and no calls"),
         (plan("nothing.jsonl"), "nothing.jsonl"),
+        (live("mlperf_agentic.jsonl"), "leave out --answers"),
     ] {
         let error = played_with(&plan, form, &|_| 1, "").expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
