@@ -157,15 +157,17 @@ impl Counter {
     }
 }
 
-/// The text of a message: a string, or parts with `text`.
+/// The text of a message: a string, or parts with `text`; then calls of tools.
 fn contents(message: &Message) -> String {
-    match message.get("content") {
+    let calls = message.get("tool_calls").filter(|calls| calls.is_array());
+    let text: String = match message.get("content") {
         Some(serde_json::Value::String(text)) => text.clone(),
         Some(serde_json::Value::Array(parts)) => {
             parts.iter().filter_map(|part| part["text"].as_str()).collect()
         }
         _ => String::new(),
-    }
+    };
+    text + &calls.map_or(String::new(), ToString::to_string)
 }
 
 /// The requests of a pass, each of which is created when the simulation needs it.

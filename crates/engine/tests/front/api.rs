@@ -60,6 +60,25 @@ fn invalid_requests_get_the_error_messages_of_vllm() {
 }
 
 #[test]
+fn a_message_of_the_model_may_have_calls_of_tools_instead_of_a_text() {
+    let tokens = |messages: Value| {
+        let body = json!({ "model": "chatglm3-6b", "messages": messages, "max_tokens": 2 });
+        let (status, answer) = ask("POST", "/v1/chat/completions", Some(&body));
+        assert_eq!(status, 200, "{answer}");
+        answer["usage"]["prompt_tokens"].as_u64().expect("a count")
+    };
+    let user = json!({ "role": "user", "content": "read it" });
+    let function = json!({ "name": "read_file", "arguments": "{\"path\":\"x.txt\"}" });
+    let calls = json!([{ "id": "1", "type": "function", "function": function }]);
+    let model =
+        |content: Value| json!({ "role": "assistant", "content": content, "tool_calls": calls });
+    let result = json!({ "role": "tool", "tool_call_id": "1", "content": "done" });
+    let with_calls = tokens(json!([user, model(Value::Null), result]));
+    let with_both = tokens(json!([user, model(json!("well then, let us read it")), result]));
+    assert!(tokens(json!([user, result])) < with_calls && with_calls < with_both);
+}
+
+#[test]
 fn invalid_requests_get_the_matching_http_status() {
     let model = "chatglm3-6b";
     for (method, path, body, expected) in [

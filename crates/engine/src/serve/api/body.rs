@@ -120,14 +120,19 @@ impl Body {
     }
 }
 
-/// The text of one message: a string, or a list of parts with `text`.
+/// The text of one message: a string, or a list of parts with `text`. Calls of tools follow it; with them, there may be no
+/// text.
 fn content(message: &Value) -> Result<String, Reply> {
+    let calls = message.get("tool_calls").filter(|calls| calls.is_array());
+    let calls = calls.map_or(String::new(), Value::to_string);
     match &message["content"] {
-        Value::String(text) => Ok(text.clone()),
+        Value::String(text) => Ok(text.clone() + &calls),
         Value::Array(parts) => parts
             .iter()
             .map(|part| part["text"].as_str().ok_or_else(|| wrong("messages", "of text only")))
+            .chain((!calls.is_empty()).then_some(Ok(calls.as_str())))
             .collect(),
+        Value::Null if !calls.is_empty() => Ok(calls),
         _ => Err(wrong("messages", "a list of messages with a role and a content")),
     }
 }
