@@ -66,7 +66,7 @@ impl AgentKeys {
         }
         AgentsPlan {
             dataset,
-            format,
+            format: format.filter(|name| name != "auto"),
             jobs: *jobs,
             max_gap,
             output_length,

@@ -17,8 +17,8 @@ pub struct RowsKeys {
     /// output_tokens, body and timestamp (jsonl, csv, parquet)
     #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     pub columns: Option<String>,
-    /// Output length in tokens, for rows that state none (jsonl, csv, parquet) or for all answers
-    /// (sharegpt without --input-lengths)
+    /// Output length in tokens, for rows or calls that state none (jsonl, csv, parquet, agents) or for
+    /// all answers (sharegpt without --input-lengths)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     pub output_length: Option<u32>,
     /// Send each row at the time in its column `timestamp` (seconds, or date and time), relative to

@@ -16,7 +16,8 @@ use inferometer_model::did_you_mean;
 pub struct TraceKeys {
     /// Format of the trace: auto (recognised by its first line), mooncake (milliseconds), bailian
     /// (the keys of mooncake, seconds), azure, burstgpt, plain (seconds, input tokens, output
-    /// tokens). mooncake:128 also states how many tokens a hash stands for [default: auto] (trace)
+    /// tokens). mooncake:128 also states how many tokens a hash stands for. For agents, a name of
+    /// `inferometer trace --format` [default: auto] (trace, agents)
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     pub trace_format: Option<String>,
     /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s.. (trace)

@@ -24,7 +24,7 @@ pub struct WorkloadKeys {
     ///   jsonl, csv, parquet: rows of a file
     ///   replay: requests that --dump-workload wrote
     ///   trace: recorded lengths, and arrivals if no load is given
-    ///   agents: recorded calls of agents, which wait for each other (only in `run`)
+    ///   agents: recorded calls of agents, which wait for each other (in `run` and `predict`)
     ///   conversation: several turns (only in `run`)
     ///   blocks: pieces of a text (not in `predict`)
     /// If a flag is only for some workloads, its help or the heading of its group names these workloads
