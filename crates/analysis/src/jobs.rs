@@ -10,6 +10,9 @@ pub struct JobsSummary {
     /// The numbers of jobs and calls.
     #[serde(flatten)]
     pub counts: JobCounts,
+    /// The load, if it is constant: jobs at the same time, or jobs per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
     /// From the due time of the first call to the last end, in seconds.
     pub duration_s: Option<Quantiles>,
     /// The duration divided by that with the recorded durations of the calls and the same gaps; absent if the trace does
@@ -63,7 +66,7 @@ pub struct PathParts {
 
 impl JobsSummary {
     /// The figures of these jobs.
-    pub(crate) fn of(totals: &JobTotals) -> Self {
+    pub(crate) fn of(totals: &JobTotals, load: Option<f64>) -> Self {
         let count = totals.durations_s.len() as f64;
         let has_any = count > 0.0;
         let JobTotals { counts, parts, path: (path, first_s), .. } = *totals;
@@ -71,6 +74,7 @@ impl JobsSummary {
         let path = path.over(count);
         Self {
             counts,
+            load,
             duration_s: quantiles(&totals.durations_s),
             slowdown: quantiles(&totals.slowdowns),
             without_tools_s: quantiles(&totals.without_tools_s),

@@ -155,9 +155,15 @@ impl PassSummary {
 
     /// Whether the pass has this load: requests in flight, or requests per second.
     pub(crate) fn is_at(&self, over: Over, load: f64) -> bool {
+        self.load_over(over) == Some(load)
+    }
+
+    /// The load of the pass, in the unit of [`Over::unit`]; `None` if its load is of another kind.
+    pub fn load_over(&self, over: Over) -> Option<f64> {
         match over {
-            Over::Rate => self.rate == Some(load),
-            Over::Concurrency => self.concurrency.map(f64::from) == Some(load),
+            Over::Rate => self.rate,
+            Over::Concurrency => self.concurrency.map(f64::from),
+            Over::JobRate | Over::Jobs => self.jobs.as_ref()?.load,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::{PassPlan, RequestFigures, StopReason};
+use inferometer_model::{PassPlan, RequestFigures, StopReason, Timeline};
 use inferometer_plan::{Plan, Procedure};
 
 use crate::search::{self, Search, Trial, TrialFold};
@@ -35,7 +35,7 @@ pub enum TrialResult {
 #[derive(Clone, Debug)]
 pub enum TrialResultFold {
     /// The requests of a trial of a search.
-    Search(TrialFold),
+    Search(Box<TrialFold>),
     /// The requests of a trial of a sweep.
     Sweep(LevelFold),
 }
@@ -115,17 +115,19 @@ impl TrialResultFold {
     /// Starts to collect a trial; `None` if the plan has no trials, or if the load of the pass is not constant.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
         match &plan.procedure {
-            Procedure::Search(plan) => TrialFold::of(pass, &plan.criteria).map(Self::Search),
+            Procedure::Search(plan) => {
+                TrialFold::of(pass, &plan.criteria).map(Box::new).map(Self::Search)
+            }
             Procedure::Sweep(plan) => LevelFold::of(pass, plan.confidence).map(Self::Sweep),
             Procedure::Passes | Procedure::Ab(_) => None,
         }
     }
 
-    /// Adds the figures of a request.
-    pub fn add(&mut self, figures: &RequestFigures) {
+    /// Adds a request.
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
         match self {
-            Self::Search(fold) => fold.add(figures),
-            Self::Sweep(fold) => fold.add(figures),
+            Self::Search(fold) => fold.add_request(timeline),
+            Self::Sweep(fold) => fold.add(&RequestFigures::of(timeline)),
         }
     }
 

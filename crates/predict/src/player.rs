@@ -6,7 +6,7 @@ use inferometer_analysis::search::certain_at;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold, Trials};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Feed, NoiseState, lengths};
-use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, load_model};
+use inferometer_model::{CellPlan, Detail, Nanos, Record, StopReason, Timeline, load_model};
 use inferometer_plan::Plan;
 use inferometer_run::{Context, RunError};
 use inferometer_store::PassBegin;
@@ -60,7 +60,7 @@ impl<'a> Player<'a> {
             let records = self.cut_off(&begin, records);
             let (records, stopped) = in_time(records, most.map(|most| most.saturating_sub(taken)));
             let Some(mut trial) = TrialResultFold::of(self.plan, &begin.plan) else { break };
-            figures(&records).iter().for_each(|figures| trial.add(figures));
+            records.iter().for_each(|record| trial.add(&Timeline::new(record)));
             let count = trials.count();
             let tried = trial.finish(stopped);
             trials.add_trial(&tried);

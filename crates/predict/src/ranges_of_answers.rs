@@ -9,7 +9,7 @@ use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
 use inferometer_model::CellPlan;
 use inferometer_model::metrics::slo::JudgedMetric;
-use inferometer_plan::search::{Over, SearchPlan};
+use inferometer_plan::search::SearchPlan;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_run::{Context, RunError};
 
@@ -64,8 +64,8 @@ pub(crate) fn ranges_of_answers(
     let [fast, slow] = [at_end(0)?, at_end(1)?];
     let times = sure.interval(ErrorColumn::Latency, 1.0);
     let scale = |load: f64, end: usize| match search.over {
-        Over::Rate => load / times[end],
-        Over::Concurrency => load,
+        over if over.is_rate() => load / times[end],
+        _ => load,
     };
     let pairs = simulated.into_iter().zip(slow.iter().zip(&fast));
     let ranges = pairs.filter_map(|(own, (slow, fast))| {

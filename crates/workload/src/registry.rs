@@ -115,5 +115,15 @@ pub fn has_messages(plan: &WorkloadPlan) -> bool {
 /// # Errors
 /// If the data set cannot be used.
 pub fn prepare(plan: &mut Plan) -> Result<(), WorkloadError> {
-    definition(&plan.workload).prepare(&mut plan.passes, plan.seed)
+    let definition = definition(&plan.workload);
+    definition.prepare(&mut plan.passes, plan.seed)?;
+    let mut criteria = plan.procedure.search().into_iter().flat_map(|search| &search.criteria);
+    match criteria.find(|criterion| criterion.needs_recorded_times()) {
+        Some(criterion) if !definition.has_recorded_times() => Err(WorkloadError::Agents(format!(
+            "it does not state when all calls started and ended, so no job has a slowdown for `{}`; give \
+                    job_duration_p50 or job_duration_p95",
+            criterion.text
+        ))),
+        _ => Ok(()),
+    }
 }

@@ -32,6 +32,11 @@ pub(crate) trait WorkloadDefinition {
     fn has_messages(&self) -> bool {
         false
     }
+
+    /// Whether the data set states how long each call of its jobs took; false if it cannot be read.
+    fn has_recorded_times(&self) -> bool {
+        false
+    }
 }
 
 /// The requests that a pass needs.

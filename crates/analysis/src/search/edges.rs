@@ -4,7 +4,7 @@
 use super::capacity::{Capacity, shown_by};
 use super::crossing::{Crossing, Of, Point, crossing};
 use super::evidence::{Groups, Measure};
-use super::flat::extended_without_curve;
+use super::flat::{bounded_without_curve, extended_without_curve};
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
 use super::trial::Trial;
 use inferometer_plan::search::{Criterion, SearchPlan};
@@ -93,7 +93,11 @@ pub(super) fn edge(
             let first = crossing(&points, of, wrong)?;
             weigh_alike(&mut points, first.at);
             let found = crossing(&points, of, wrong)?;
-            Some((index, extended_without_curve(found, &points, of, wrong)))
+            let bounded = match plan.over.is_of_jobs() {
+                true => bounded_without_curve(found, &points, of, wrong),
+                false => extended_without_curve(found, &points, of, wrong),
+            };
+            Some((index, bounded))
         })
         .collect();
     let least = |of: fn(&Crossing) -> Option<f64>| {

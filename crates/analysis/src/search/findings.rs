@@ -33,7 +33,10 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
         found
             .into_iter()
             .flatten()
-            .map(move |finding| finding.at(place.clone()))
+            .map(move |finding| Finding {
+                message: answer.over.words(&finding.message),
+                ..finding.at(place.clone())
+            })
             .collect::<Vec<_>>()
     };
     answers.iter().flat_map(of).collect()

@@ -2,6 +2,9 @@
 //! The trials then do not show that misses grow with the load, so a curve through them is not reliable. The interval is
 //! extended to the loads that bound the edge without a curve. It is only assumed that a higher load has at least as
 //! many misses as a lower one.
+//!
+//! Jobs of a trace are of few kinds, and each kind begins to miss at its own load. Their misses rise in steps that a curve
+//! does not follow, so their edge is always bounded without a curve.
 
 use inferometer_model::stats::{student_above, wilson};
 
@@ -45,6 +48,27 @@ pub(super) fn extended_without_curve(
         at: found.at,
         low: found.low.zip(low).map(|(one, other)| one.min(other)),
         high: found.high.zip(high).map(|(one, other)| one.max(other)),
+    }
+}
+
+/// Bounds a crossing without a curve. An end that no trial bounds becomes absent. If the estimate of the curve is not
+/// between the ends, it becomes their geometric mean. `wrong` is the probability that the interval misses the edge.
+pub(super) fn bounded_without_curve(
+    found: Crossing,
+    points: &[Point],
+    of: Of,
+    wrong: f64,
+) -> Crossing {
+    let Of::Share(allowed) = of else { return found };
+    let Some(steady) = Steady::of(points, found.at, allowed) else { return found };
+    let (low, high) = steady.bounds(allowed, wrong);
+    match low.zip(high) {
+        // By chance, a load that meets the objective may be above one that misses it.
+        Some((low, high)) if low > high => found,
+        Some((low, high)) if !(low..=high).contains(&found.at) => {
+            Crossing { at: f64::midpoint(low, high), low: Some(low), high: Some(high) }
+        }
+        _ => Crossing { low, high, ..found },
     }
 }
 

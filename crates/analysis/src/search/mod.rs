@@ -13,6 +13,7 @@ mod crossing;
 mod document;
 mod findings;
 mod flat;
+mod jobs;
 mod overwhelmed;
 mod trial;
 

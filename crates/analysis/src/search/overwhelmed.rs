@@ -53,6 +53,7 @@ pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>>
 pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     match pass {
         PassPlan::Closed(ClosedPlan { concurrency: Level::Constant(load), .. }) => crowd_of(*load),
+        PassPlan::Conversations(of_jobs) => first_crowd(&of_jobs.begin),
         _ => 0,
     }
 }

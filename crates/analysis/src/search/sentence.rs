@@ -29,7 +29,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     let expected = answer.model.map_or_else(String::new, |model| {
         format!("{}; in the simulation, ", model.words(answer.over.unit()))
     });
-    let text = format!("{so_far}{expected}{text}{by_client}{open}.");
+    let text = answer.over.words(&format!("{so_far}{expected}{text}{by_client}{open}."));
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     tier + &first.into_iter().chain(letters).collect::<String>()

@@ -16,6 +16,7 @@ mod capacity;
 mod criteria;
 mod cut_off;
 mod interval;
+mod jobs;
 mod tiers;
 
 fn of_slo(text: &str) -> Vec<Criterion> {

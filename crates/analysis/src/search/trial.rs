@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::alone::{Alone, Arrival};
 use super::bursts::start_together;
 use super::evidence::Measure;
+use super::jobs;
 use super::overwhelmed::first_crowd;
 use super::rates::Rates;
 use crate::startup::{self, CountedPart, median_latency_s};
 use crate::stay::{HasStay, Stay};
+use inferometer_model::metrics::job_data::Jobs;
 use inferometer_model::metrics::{Fate, Gaps};
-use inferometer_model::{Nanos, PassPlan, RequestFigures};
+use inferometer_model::{Nanos, PassPlan, RequestFigures, Timeline};
 use inferometer_plan::search::{Criterion, CriterionResult};
 
 /// The evidence that requests arrived faster than they ended: the load has no steady state.
@@ -115,15 +117,19 @@ pub struct TrialFold {
     criteria: Vec<Criterion>,
     gaps: Gaps,
     rows: Vec<Row>,
+    /// The jobs, if the load is of jobs: the trial then counts jobs, and the rows are their calls.
+    jobs: Option<Jobs>,
 }
 
+/// A request, or a job. Its index is that of the request, or the number of the job.
 #[derive(Clone, Debug)]
-struct Row {
-    index: u32,
-    fate: Fate,
-    stay: Stay,
-    output_tokens: u32,
-    judged: Vec<CriterionResult>,
+pub(super) struct Row {
+    pub(super) index: u32,
+    pub(super) job: u32,
+    pub(super) fate: Fate,
+    pub(super) stay: Stay,
+    pub(super) output_tokens: u32,
+    pub(super) judged: Vec<CriterionResult>,
 }
 
 impl HasStay for Row {
@@ -135,14 +141,31 @@ impl HasStay for Row {
 impl TrialFold {
     /// Starts a trial without requests; `None` for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
+        let (planned, jobs) = match pass {
+            PassPlan::Conversations(plan) => {
+                (Some(plan.script.conversations), Some(Jobs::default()))
+            }
+            _ => (pass.requests(), None),
+        };
         Some(Self {
             load: pass.constant_load()?,
-            planned: pass.requests().map_or(0, u64::from),
+            planned: planned.map_or(0, u64::from),
             crowd: first_crowd(pass),
             criteria: criteria.to_vec(),
             gaps: Gaps::default(),
             rows: Vec::new(),
+            jobs,
         })
+    }
+
+    /// Adds a request, which may be a call of a job.
+    pub fn add_request(&mut self, timeline: &Timeline<'_>) {
+        self.add(&RequestFigures::of(timeline));
+        let call = timeline.record.job.as_ref();
+        if let Some((jobs, call)) = self.jobs.as_mut().zip(call) {
+            jobs.add(timeline);
+            self.rows.last_mut().iter_mut().for_each(|row| row.job = call.job);
+        }
     }
 
     /// Adds the figures of a request.
@@ -153,11 +176,16 @@ impl TrialFold {
         let (index, fate) = (figures.index, figures.fate);
         let stay = Stay::new(figures.due, figures.first, ended, figures.complete);
         let output_tokens = figures.output_tokens;
-        self.rows.push(Row { index, fate, stay, output_tokens, judged });
+        self.rows.push(Row { index, job: 0, fate, stay, output_tokens, judged });
     }
 
     /// Computes the results of the trial.
     pub fn finish(mut self) -> Trial {
+        let calls = self.jobs.take().map(|jobs| {
+            let calls = std::mem::take(&mut self.rows);
+            self.rows = jobs::rows(&calls, &jobs, &self.criteria);
+            calls
+        });
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
         let counts = |row: &&Row| u64::from(row.index) >= self.crowd && row.fate != Fate::NeverSent;
         let is_unknown = |of: usize| !self.gaps.are_known() && self.criteria[of].needs_gaps();
@@ -196,13 +224,13 @@ impl TrialFold {
             .for_each(|(it, _)| *it = 0);
         let first = self.rows.first().map_or(Nanos::ZERO, |row| row.stay.due);
         let counted = &self.rows[startup..end];
-        let of = |index: usize| match unknown[index] {
-            true => Measure::default(),
-            false => {
-                let judged: Vec<CriterionResult> =
-                    counted.iter().map(|row| row.judged[index]).collect();
-                Measure::of(&self.criteria[index], &judged)
-            }
+        let counted_calls = calls.map(|calls| jobs::calls_of(calls, counted));
+        let of = |index: usize| {
+            let criterion = &self.criteria[index];
+            let rows = counted_calls.as_deref().filter(|_| !criterion.is_of_jobs());
+            let judged: Vec<CriterionResult> =
+                rows.unwrap_or(counted).iter().map(|row| row.judged[index]).collect();
+            if unknown[index] { Measure::default() } else { Measure::of(criterion, &judged) }
         };
         let last_end = self.rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
         Trial {

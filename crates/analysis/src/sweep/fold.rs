@@ -143,14 +143,14 @@ impl LevelFold {
         let first_cancelled = self.rows.iter().take_while(|row| row.has_ended).count();
         let is_complete = |row: &&Row| row.has_ended && row.stay.complete;
         let completed = match self.by {
-            Over::Rate => {
-                self.rows.truncate(first_cancelled);
-                self.rows.iter().filter(is_complete).count()
-            }
             Over::Concurrency => {
                 let completed = self.rows.iter().filter(is_complete).count();
                 self.complete_the_rest(completed);
                 completed
+            }
+            _ => {
+                self.rows.truncate(first_cancelled);
+                self.rows.iter().filter(is_complete).count()
             }
         };
         let cancelled = self.rows.iter().filter(|row| !row.has_ended).count() as u64;
@@ -191,13 +191,13 @@ impl LevelFold {
         let steady = &rows[found.startup..found.end];
         let [requests_per_s, output_tokens_per_s] = match self.by {
             Over::Concurrency => of_places(steady, self.load),
-            Over::Rate if is_overloaded => of_service(rows, half, last),
-            Over::Rate => of_service(rows, from, last),
+            _ if is_overloaded => of_service(rows, half, last),
+            _ => of_service(rows, from, last),
         };
         let is_settled = match self.by {
             Over::Concurrency => found.is_settled,
-            Over::Rate if is_overloaded => !still_rises(rows, half, last),
-            Over::Rate => found.is_settled && growth.is_some(),
+            _ if is_overloaded => !still_rises(rows, half, last),
+            _ => found.is_settled && growth.is_some(),
         };
         let mean = |of: fn(&Row) -> Option<f64>| {
             let values: Vec<f64> = steady.iter().filter_map(of).collect();

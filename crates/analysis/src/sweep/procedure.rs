@@ -181,7 +181,7 @@ impl Sweep {
                 knee(&self.levels[..=found.at], self.plan.knee, self.plan.confidence)
             }
             // Below saturation, the throughput of an open loop equals its rate.
-            Over::Rate => {
+            _ => {
                 let level = &self.levels[found.at];
                 let (most, error) = (level.requests_per_s?, shared_error(level));
                 let [low, high] = most.interval(self.plan.confidence);
@@ -215,7 +215,7 @@ impl Sweep {
         let wanted = match (self.plan.by, self.saturated()) {
             (_, None) => self.out()?,
             (Over::Concurrency, Some(found)) => self.near_knee(found)?,
-            (Over::Rate, Some(found)) => self.near_capacity(found)?,
+            (_, Some(found)) => self.near_capacity(found)?,
         };
         if self.is_out_of_time {
             return Err(SweepEnding::TimeSpent);

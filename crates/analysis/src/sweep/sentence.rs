@@ -108,7 +108,7 @@ fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
             format!("{at}{}", gained(answer, saturation.load, &saturation.requests_per_s))
         }
         Over::Concurrency => at,
-        Over::Rate => String::new(),
+        _ => String::new(),
     };
     let failed = failed(answer);
     let knee = answer.knee.as_ref().map_or_else(String::new, |knee| the_knee(answer, knee));
@@ -149,7 +149,7 @@ fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
             Over::Concurrency => {
                 format!(" ({base} with {})", load(Over::Concurrency, knee.latency_of))
             }
-            Over::Rate => format!(" ({base} alone)"),
+            _ => format!(" ({base} alone)"),
         };
         format!(", and a request takes {at_knee}{of}")
     });
@@ -199,7 +199,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     let failed = failed(answer);
     let gained = match answer.by {
         Over::Concurrency => gained(answer, top.load, &most),
-        Over::Rate => String::new(),
+        _ => String::new(),
     };
     let short = if top.is_settled { "" } else { ", in a trial too short for a steady state" };
     let settled = answer.levels.iter().rev().find(|level| level.is_settled);

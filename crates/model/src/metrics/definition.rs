@@ -3,6 +3,7 @@
 use derive_more::Display;
 use serde::{Serialize, Serializer};
 
+use super::job_data::JobTimes;
 use super::{Origin, PassData, Statistic, Timeline};
 use crate::Nanos;
 use crate::stats::Weighted;
@@ -188,8 +189,19 @@ pub enum JudgedOn {
     No,
     /// Objectives on the figures of a pass may name the metric.
     OnPasses,
+    /// Objectives on the figures of a pass may name the metric, a percentile of jobs, and a search judges each job.
+    OnJobs(OnJobs),
     /// Objectives on the figures of a pass and objectives on each request may name the metric.
     OnRequests(OnRequests),
+}
+
+/// How a search judges a job by a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct OnJobs {
+    /// The share of jobs that must meet the limit, from 0 to 1: that of the percentile.
+    pub share: f64,
+    /// The value of a job whose calls are all complete; `None` if its trace does not state what the metric needs.
+    pub value: fn(&JobTimes) -> Option<f64>,
 }
 
 /// How a request is judged by a metric.

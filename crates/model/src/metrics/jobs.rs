@@ -1,6 +1,9 @@
 //! Figures of whole jobs, beside those of requests: of conversations, or of agents with their sub-agents.
 
-use super::{CoveredRequests, Definition, Direction, JudgedOn, PassData, Unit, Value, duration};
+use super::job_data::JobTimes;
+use super::{
+    CoveredRequests, Definition, Direction, JudgedOn, OnJobs, PassData, Unit, Value, duration,
+};
 use crate::stats::percentile;
 
 /// Completed jobs per hour.
@@ -21,6 +24,7 @@ pub static PER_HOUR: Definition = Definition {
 pub static DURATION_P50: Definition = Definition {
     name: "job_duration_p50",
     value: Value::Pass(|data| duration_ms(data, 0.5)),
+    judged: JudgedOn::OnJobs(OnJobs { share: 0.5, value: |job| Some(1e3 * job.duration_s) }),
     title: "Job duration p50",
     result_key: "job_duration_p50_ms",
     compared: true,
@@ -31,6 +35,7 @@ pub static DURATION_P50: Definition = Definition {
 pub static DURATION_P95: Definition = Definition {
     name: "job_duration_p95",
     value: Value::Pass(|data| duration_ms(data, 0.95)),
+    judged: JudgedOn::OnJobs(OnJobs { share: 0.95, value: |job| Some(1e3 * job.duration_s) }),
     title: "Job duration p95",
     result_key: "job_duration_p95_ms",
     ..DURATION
@@ -40,6 +45,7 @@ pub static DURATION_P95: Definition = Definition {
 pub static SLOWDOWN_P50: Definition = Definition {
     name: "job_slowdown_p50",
     value: Value::Pass(|data| slowdown(data, 0.5)),
+    judged: JudgedOn::OnJobs(OnJobs { share: 0.5, value: JobTimes::slowdown }),
     title: "Job slowdown p50",
     result_key: "job_slowdown_p50",
     ..SLOWDOWN
@@ -49,6 +55,7 @@ pub static SLOWDOWN_P50: Definition = Definition {
 pub static SLOWDOWN_P95: Definition = Definition {
     name: "job_slowdown_p95",
     value: Value::Pass(|data| slowdown(data, 0.95)),
+    judged: JudgedOn::OnJobs(OnJobs { share: 0.95, value: JobTimes::slowdown }),
     title: "Job slowdown p95",
     result_key: "job_slowdown_p95",
     ..SLOWDOWN

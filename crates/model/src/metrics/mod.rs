@@ -91,7 +91,7 @@ static DEFINITIONS: &[&Definition] = &[
 pub use bundles::Bundles;
 pub use definition::{
     CoveredRequests, Definition, Direction, Equals, ErrorBound, ErrorMargin, JudgedOn, Live,
-    OnRequests, Pending, Unit, Value,
+    OnJobs, OnRequests, Pending, Unit, Value,
 };
 pub use gaps::Gaps;
 pub use hidden::HiddenTokens;

@@ -43,7 +43,7 @@ pub fn judged() -> impl Iterator<Item = &'static Definition> {
 pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'static OnRequests)> {
     DEFINITIONS.iter().filter_map(|metric| match &metric.judged {
         JudgedOn::OnRequests(how) => Some((*metric, how)),
-        JudgedOn::No | JudgedOn::OnPasses => None,
+        JudgedOn::No | JudgedOn::OnPasses | JudgedOn::OnJobs(_) => None,
     })
 }
 

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Definition;
-use crate::metrics::definition::{JudgedOn, OnRequests, Unit, Value};
+use crate::metrics::definition::{JudgedOn, OnJobs, OnRequests, Unit, Value};
 use crate::metrics::registry;
 
 mod parse;
@@ -72,7 +72,15 @@ impl JudgedMetric {
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
             JudgedOn::OnRequests(how) => Some(how),
-            JudgedOn::No | JudgedOn::OnPasses => None,
+            JudgedOn::No | JudgedOn::OnPasses | JudgedOn::OnJobs(_) => None,
+        }
+    }
+
+    /// How a job is judged by the metric; absent if it is not a percentile of jobs.
+    pub fn on_jobs(self) -> Option<&'static OnJobs> {
+        match &self.0.judged {
+            JudgedOn::OnJobs(how) => Some(how),
+            _ => None,
         }
     }
 

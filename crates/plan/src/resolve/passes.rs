@@ -38,7 +38,17 @@ pub(super) fn passes(
         Procedure::Search(search) => {
             let limit = limit(spec, mistakes);
             let load = (search.over, search.start, "--over rate");
-            return super::search::passes(spec, load, limit, mistakes);
+            let passes = super::search::passes(spec, load, limit, mistakes);
+            return match workload {
+                WorkloadPlan::Agents(plan) => conversations::begun_by(
+                    spec,
+                    workload,
+                    passes,
+                    plan.jobs.unwrap_or(0),
+                    mistakes,
+                ),
+                _ => passes,
+            };
         }
         Procedure::Sweep(sweep) => {
             let limit = limit(spec, mistakes);

@@ -22,16 +22,34 @@ const LOWEST_RATE: f64 = 1e-3;
 /// Such a trial takes a few seconds.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
+/// In jobs/s. A job has many requests.
+const FIRST_JOB_RATE: f64 = 0.25;
+
+impl Spec {
+    /// The load that the search of a spec varies; `None` without a search. Jobs have no usual rate, so their number at
+    /// the same time is varied unless a rate is asked for.
+    pub fn searched_over(&self) -> Option<Over> {
+        let of_jobs = self.workload.name() == "agents";
+        let over = self.search.as_ref()?.over.as_deref();
+        let usual = if of_jobs { Over::Concurrency } else { Over::Rate };
+        let over = over.map_or(usual, |over| match over == Over::Rate.name() {
+            true => Over::Rate,
+            false => Over::Concurrency,
+        });
+        Some(if of_jobs { over.of_jobs() } else { over })
+    }
+}
 
 /// The search of a spec, if it has one.
 pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan> {
     let asked = spec.search.as_ref()?;
-    let over = varied("over", asked.over.as_deref(), [Over::Rate, Over::Concurrency], mistakes);
+    varied("over", asked.over.as_deref(), [Over::Rate, Over::Concurrency], mistakes);
+    let over = spec.searched_over()?;
     let mut load = |key, given: &Option<Value>| {
-        mistakes.read(key, given.as_ref(), |value| match over {
-            Over::Rate => levels::constant_rate(value),
-            Over::Concurrency => match values::count(value)? {
-                0 => Err("is not a number of requests in flight; give 1 or more"),
+        mistakes.read(key, given.as_ref(), |value| match over.is_rate() {
+            true => levels::constant_rate(value),
+            false => match values::count(value)? {
+                0 => Err("is not a number in flight; give 1 or more"),
                 count if count > MAX_IN_FLIGHT => Err("is too high; the maximum is 65536 in \
                     flight"),
                 count => Ok(f64::from(count)),
@@ -45,16 +63,17 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     }
     let first = match over {
         Over::Rate => FIRST_RATE,
-        Over::Concurrency => FIRST_CONCURRENCY,
+        Over::JobRate => FIRST_JOB_RATE,
+        Over::Concurrency | Over::Jobs => FIRST_CONCURRENCY,
     };
     let highest = to.unwrap_or(f64::INFINITY);
     if start.is_some_and(|start| start < from.unwrap_or(0.0) || start > highest) {
         mistakes.add("start", "is not between --from and --to; give a load in this range");
     }
     let start = start.unwrap_or(from.unwrap_or(first).min(highest));
-    let lowest = match over {
-        Over::Rate => from.unwrap_or((start * LOWEST_SHARE).min(LOWEST_RATE)),
-        Over::Concurrency => from.unwrap_or(1.0),
+    let lowest = match over.is_rate() {
+        true => from.unwrap_or((start * LOWEST_SHARE).min(LOWEST_RATE)),
+        false => from.unwrap_or(1.0),
     };
     let [attainment, confidence, precision] = [
         ("attainment", &asked.attainment, ATTAINMENT),
@@ -69,6 +88,12 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         });
     let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);
     let (criteria, tiers) = criteria_of(spec, asked.tier.as_deref(), attainment, mistakes);
+    if !over.is_of_jobs()
+        && let Some(of_jobs) = criteria.iter().find(|criterion| criterion.is_of_jobs())
+    {
+        let problem = format!("`{}` is about jobs; give --workload agents", of_jobs.text);
+        mistakes.add("slo", problem);
+    }
     Some(SearchPlan {
         over,
         criteria,
@@ -217,13 +242,11 @@ pub(crate) fn passes(
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
     let bound = Bound::requests(100);
-    match over {
-        Over::Rate => vec![open_pass(spec, load, bound, limit, mistakes)],
-        Over::Concurrency => {
-            refuse_arrivals(spec, by_rate, mistakes);
-            vec![PassPlan::closed(load as u32, bound)]
-        }
+    if over.is_rate() {
+        return vec![open_pass(spec, load, bound, limit, mistakes)];
     }
+    refuse_arrivals(spec, by_rate, mistakes);
+    vec![PassPlan::closed(load as u32, bound)]
 }
 
 /// Adds a mistake for each given option about arrivals, because the loads are closed loops. `instead` is
@@ -309,6 +332,32 @@ mod tests {
             let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {{{bounds}}}}}"#);
             let told = resolved(&keys).unwrap_err();
             assert!(told.contains("start (--start): is not between --from and --to"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_search_with_jobs_of_agents_varies_jobs_at_once_unless_a_rate_is_asked_for() {
+        let jobs = r#""workload": "agents", "dataset": "a.jsonl""#;
+        for (over, expected, start) in
+            [("", Over::Jobs, 8.0), (r#""over": "rate""#, Over::JobRate, 0.25)]
+        {
+            let keys = format!(r#"{{"slo": "job_slowdown_p95<2", {jobs}, "search": {{{over}}}}}"#);
+            let plan = resolved(&keys).unwrap();
+            let search = plan.procedure.search().unwrap();
+            assert_eq!((search.over, search.start), (expected, start));
+            assert_eq!(search.criteria[0].needed(), Some(0.95));
+            assert!(matches!(&plan.passes[..], [PassPlan::Conversations(_)]));
+        }
+        for (keys, told) in [
+            (
+                format!(r#""slo": "ttft_p99<1s", {jobs}, "jobs": 4"#),
+                "a search chooses the number of jobs",
+            ),
+            (r#""slo": "job_slowdown_p95<2""#.to_owned(), "is about jobs; give --workload agents"),
+            (format!(r#""slo": "jobs_per_h>4", {jobs}"#), "a search needs upper limits"),
+        ] {
+            let found = resolved(&format!(r#"{{{keys}, "search": {{}}}}"#)).unwrap_err();
+            assert!(found.contains(told), "{found}");
         }
     }
 

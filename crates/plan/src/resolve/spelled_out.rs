@@ -113,7 +113,7 @@ fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
         Over::Concurrency => {
             keys.extend(sweep.highest.map(|most| ("max_concurrency", json!(most as u32))));
         }
-        Over::Rate => keys.extend(sweep.highest.map(|most| ("max_rate", json!(most)))),
+        _ => keys.extend(sweep.highest.map(|most| ("max_rate", json!(most)))),
     }
     keys
 }
@@ -122,7 +122,7 @@ fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
 /// `from` depends on `start`.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
-        ("over", json!(search.over.name())),
+        ("over", json!(if search.over.is_rate() { Over::Rate } else { Over::Concurrency }.name())),
         ("attainment", json!(super::search::ATTAINMENT)),
         ("confidence", json!(search.confidence)),
         ("precision", json!(search.precision)),

@@ -31,7 +31,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     }
     let highest = match by {
         Over::Concurrency => Some(f64::from(asked.max_concurrency.unwrap_or(MAX_CONCURRENCY))),
-        Over::Rate => max_rate,
+        _ => max_rate,
     };
     if by == Over::Concurrency && asked.max_rate.is_some() {
         mistakes
@@ -46,7 +46,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     let confidence = share("confidence", &asked.confidence, CONFIDENCE);
     let precision = match by {
         Over::Concurrency => PRECISION_IN_FLIGHT,
-        Over::Rate => PRECISION_OF_RATE,
+        _ => PRECISION_OF_RATE,
     };
     let precision = share("precision", &asked.precision, precision);
     let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);

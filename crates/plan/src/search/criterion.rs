@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::digits::percent;
-use inferometer_model::metrics::failures;
+use inferometer_model::metrics::job_data::JobTimes;
 use inferometer_model::metrics::request_objective::RequestObjective;
 use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective};
+use inferometer_model::metrics::{Unit, failures};
 use inferometer_model::{RequestFigures, Statistic};
 
 /// A condition on all requests to a server at a load.
@@ -29,13 +30,16 @@ enum Kind {
     Completed { needed: f64 },
     /// The mean over completed requests is within the limit.
     Mean { limit: Limit },
+    /// At least the share `needed`, from 0 to 1, of the jobs meets the limit.
+    OfJobs { needed: f64, limit: Limit },
 }
 
-/// A metric of one request, and its upper limit.
+/// A metric of one request or job, and its upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Limit {
     metric: JudgedMetric,
     comparison: Comparison,
+    /// In milliseconds; without a unit for a slowdown.
     limit_ms: f64,
 }
 
@@ -45,7 +49,7 @@ impl Criterion {
         let mut changed = self.clone();
         let limits = match &mut changed.kind {
             Kind::Share { limits, .. } => &mut limits[..],
-            Kind::Mean { limit } => std::slice::from_mut(limit),
+            Kind::Mean { limit } | Kind::OfJobs { limit, .. } => std::slice::from_mut(limit),
             Kind::Completed { .. } => &mut [],
         };
         for limit in limits {
@@ -149,6 +153,10 @@ fn of_objective(objective: &Objective) -> Result<Criterion, CriterionError> {
     let kind = if metric.definition().name == failures::DEFINITION.name {
         is_upper(*comparison, text)?;
         Kind::Completed { needed: 1.0 - value / 100.0 }
+    } else if let Some(how) = metric.on_jobs() {
+        is_upper(*comparison, text)?;
+        let limit = Limit { metric: *metric, comparison: *comparison, limit_ms: *value };
+        Kind::OfJobs { needed: how.share, limit }
     } else {
         let limit = limit(*metric, *comparison, *value, text)?;
         match share_of(statistic.unwrap_or(Statistic::Mean)) {
@@ -202,6 +210,11 @@ fn is_upper(comparison: Comparison, text: &str) -> Result<(), CriterionError> {
     }
 }
 
+impl CriterionResult {
+    const MET: Self = Self { value: 0.0, met: true };
+    const MISSED: Self = Self { value: f64::INFINITY, met: false };
+}
+
 impl Limit {
     /// Whether each value within this limit is within `other`, too.
     fn implies(&self, other: &Self) -> bool {
@@ -219,14 +232,14 @@ impl Limit {
 }
 
 impl Criterion {
-    /// Judges one request. A request that did not complete does not meet the criterion.
+    /// Judges one request. A request that did not complete does not meet the criterion. Each request meets a criterion
+    /// on jobs.
     pub fn judge(&self, figures: &RequestFigures) -> CriterionResult {
-        let failed = CriterionResult { value: f64::INFINITY, met: false };
-        if !figures.complete {
-            return failed;
+        if !figures.complete && !self.is_of_jobs() {
+            return CriterionResult::MISSED;
         }
         match &self.kind {
-            Kind::Completed { .. } => CriterionResult { value: 0.0, met: true },
+            Kind::Completed { .. } | Kind::OfJobs { .. } => CriterionResult::MET,
             Kind::Mean { limit } => CriterionResult { value: limit.value(figures), met: true },
             Kind::Share { limits, .. } => {
                 limits.iter().fold(CriterionResult { value: 0.0, met: true }, |so_far, limit| {
@@ -240,10 +253,34 @@ impl Criterion {
         }
     }
 
-    /// The share of requests that must meet the criterion, from 0 to 1; `None` for a mean.
+    /// Whether the criterion is about jobs, and not about requests.
+    pub fn is_of_jobs(&self) -> bool {
+        matches!(self.kind, Kind::OfJobs { .. })
+    }
+
+    /// Whether the criterion is about the slowdown of jobs, which only traces with recorded times have.
+    pub fn needs_recorded_times(&self) -> bool {
+        let of_slowdown = |limit: &Limit| limit.metric.definition().unit == Unit::Ratio;
+        matches!(&self.kind, Kind::OfJobs { limit, .. } if of_slowdown(limit))
+    }
+
+    /// Judges one job by a criterion on jobs. `times` is `None` if the job did not complete: it then misses the
+    /// criterion.
+    pub fn judge_job(&self, times: Option<&JobTimes>) -> CriterionResult {
+        let Kind::OfJobs { limit, .. } = &self.kind else { return CriterionResult::MET };
+        let value = times.and_then(|times| (limit.metric.on_jobs()?.value)(times));
+        value.map_or(CriterionResult::MISSED, |value| CriterionResult {
+            value: value / limit.limit_ms,
+            met: limit.comparison.holds(value, limit.limit_ms),
+        })
+    }
+
+    /// The share of requests, or of jobs, that must meet the criterion, from 0 to 1; `None` for a mean.
     pub fn needed(&self) -> Option<f64> {
         match self.kind {
-            Kind::Share { needed, .. } | Kind::Completed { needed } => Some(needed),
+            Kind::Share { needed, .. }
+            | Kind::Completed { needed }
+            | Kind::OfJobs { needed, .. } => Some(needed),
             Kind::Mean { .. } => None,
         }
     }
@@ -252,7 +289,7 @@ impl Criterion {
     pub fn mean_limit_ms(&self) -> Option<f64> {
         match &self.kind {
             Kind::Mean { limit } => Some(limit.limit_ms),
-            Kind::Share { .. } | Kind::Completed { .. } => None,
+            Kind::Share { .. } | Kind::Completed { .. } | Kind::OfJobs { .. } => None,
         }
     }
 
@@ -264,6 +301,9 @@ impl Criterion {
             (Kind::Completed { needed }, Kind::Completed { needed: least })
             | (Kind::Share { needed, .. }, Kind::Completed { needed: least }) => needed >= least,
             (Kind::Mean { limit }, Kind::Mean { limit: wide }) => limit.implies(wide),
+            (Kind::OfJobs { needed, limit }, Kind::OfJobs { needed: least, limit: wide }) => {
+                needed >= least && limit.implies(wide)
+            }
             (Kind::Share { needed, limits }, Kind::Share { needed: least, limits: wide }) => {
                 let is_implied = |wide: &Limit| limits.iter().any(|limit| limit.implies(wide));
                 needed >= least && wide.iter().all(is_implied)
@@ -276,7 +316,7 @@ impl Criterion {
     pub fn needs_gaps(&self) -> bool {
         let of_gaps = |limit: &Limit| limit.metric.definition().of_gaps;
         match &self.kind {
-            Kind::Completed { .. } => false,
+            Kind::Completed { .. } | Kind::OfJobs { .. } => false,
             Kind::Mean { limit } => of_gaps(limit),
             Kind::Share { limits, .. } => limits.iter().any(of_gaps),
         }

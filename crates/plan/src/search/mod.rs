@@ -19,9 +19,18 @@ pub enum Over {
     Rate,
     /// Requests in flight of a closed loop.
     Concurrency,
+    /// Jobs of agents per second.
+    JobRate,
+    /// Jobs of agents at the same time.
+    Jobs,
 }
 
-inferometer_model::names!(Over { Rate => "rate", Concurrency => "concurrency" });
+inferometer_model::names!(Over {
+    Rate => "rate",
+    Concurrency => "concurrency",
+    JobRate => "job_rate",
+    Jobs => "jobs",
+});
 
 impl Over {
     /// The unit of a load.
@@ -29,6 +38,37 @@ impl Over {
         match self {
             Self::Rate => "requests/s",
             Self::Concurrency => "in flight",
+            Self::JobRate => "jobs/s",
+            Self::Jobs => "jobs at once",
+        }
+    }
+
+    /// A text about the requests of a search: about its jobs, if it counts jobs.
+    pub fn words(self, text: &str) -> String {
+        if !self.is_of_jobs() {
+            return text.to_owned();
+        }
+        text.replace("requests", "jobs")
+            .replace("Requests", "Jobs")
+            .replace("--max-jobs", "--max-requests")
+    }
+
+    /// Whether the load is of jobs of agents.
+    pub fn is_of_jobs(self) -> bool {
+        matches!(self, Self::JobRate | Self::Jobs)
+    }
+
+    /// Whether the load is a rate, and not a whole number in progress.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Self::Rate | Self::JobRate)
+    }
+
+    /// The same load, of jobs.
+    #[must_use]
+    pub fn of_jobs(self) -> Self {
+        match self {
+            Self::Rate | Self::JobRate => Self::JobRate,
+            Self::Concurrency | Self::Jobs => Self::Jobs,
         }
     }
 }
@@ -93,6 +133,6 @@ impl SearchPlan {
 
     /// Whether loads are whole numbers: the numbers of requests in flight.
     pub fn is_whole(&self) -> bool {
-        self.over == Over::Concurrency
+        !self.over.is_rate()
     }
 }

@@ -128,8 +128,8 @@ const CONVERSATIONS: &str = "belongs to conversations, which only `inferometer r
 const FEWER: &str = "has no effect: the command chooses the number of requests; leave it out";
 const OWN_LOAD: &str = "has its own load, but this command chooses the load";
 const SCALE: &str = "scales arrivals to the exact rate, but this command does not; leave it out";
-const JOBS: &str = "agents cannot be used: its jobs have calls that wait for each other; use `inferometer run` or \
-                    `predict` with several --concurrency";
+const JOBS: &str = "agents cannot be used: its jobs have calls that wait for each other; use `inferometer run`, \
+                    `search` or `predict`";
 const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be compared; leave it out";
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
@@ -146,7 +146,12 @@ static LEFT_OUT: [LeftOut; 32] = [
     left_out(Search, Refused, &["scale"], SCALE),
     left_out(Search, Accepted, &["prompts_per_group", "block_concurrency"], FEWER),
     left_out(Search, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
-    left_out(Search, Accepted, AgentKeys::OWN, JOBS),
+    left_out(
+        Search,
+        Refused,
+        &["jobs"],
+        "has no effect: a search chooses the number of jobs; leave it out",
+    ),
     left_out(
         Sweep,
         Refused,
@@ -255,8 +260,7 @@ static LEFT_OUT: [LeftOut; 32] = [
 ];
 
 /// Workloads that a command does not take.
-const WORKLOADS: [(PlanCommand, &str, InFile, &str); 8] = [
-    (Search, "agents", Refused, JOBS),
+const WORKLOADS: [(PlanCommand, &str, InFile, &str); 7] = [
     (Sweep, "agents", Refused, JOBS),
     (Ab, "agents", Refused, JOBS),
     (Search, "conversation", Refused, OWN_LOAD),

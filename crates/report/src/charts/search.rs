@@ -36,8 +36,9 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let shown = &cells[..cells.len().min(MOST_CELLS)];
     let Some(first) = all.first() else { return Vec::new() };
     let (title, unit) = match first.over {
-        Over::Rate => ("Arrival rate", "requests/s"),
         Over::Concurrency => ("Load", "requests in flight"),
+        over if over.is_rate() => ("Arrival rate", over.unit()),
+        over => ("Load", over.unit()),
     };
     let loads = shown.iter().flat_map(|tiers| tiers.iter().flat_map(|tier| drawn(tier)));
     let x = Axis::new(title, unit)
@@ -92,7 +93,7 @@ fn too_short(answer: &SearchAnswer) -> Option<String> {
 /// and the panels that leave them out. `None` if no trial was cut off.
 fn cut_off(over: Over, cell: &Cell) -> Option<String> {
     let cut: Vec<&PassSummary> = cell.passes.iter().filter(|pass| pass.is_cut_off()).collect();
-    let mut loads: Vec<f64> = cut.iter().filter_map(|pass| load_of(over, pass)).collect();
+    let mut loads: Vec<f64> = cut.iter().filter_map(|pass| pass.load_over(over)).collect();
     loads.sort_by(f64::total_cmp);
     let mut loads: Vec<String> = loads.into_iter().map(load_text).collect();
     loads.dedup();
@@ -108,14 +109,6 @@ fn cut_off(over: Over, cell: &Cell) -> Option<String> {
             with_unit(&loads.join(", "), over.unit()),
         )
     })
-}
-
-/// The load of a trial; `None` if the trial has no load of this kind.
-fn load_of(over: Over, pass: &PassSummary) -> Option<f64> {
-    match over {
-        Over::Rate => pass.rate,
-        Over::Concurrency => pass.concurrency.map(f64::from),
-    }
 }
 
 /// The panels of a cell, and notes on limits that are not drawn. `tiers` are the answers of the cell.
@@ -243,7 +236,7 @@ fn latencies(
 /// have only the latencies of the few requests that completed early, and these latencies do not represent the
 /// load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
-    let is_of = |pass: &&PassSummary| load_of(over, pass) == Some(load);
+    let is_of = |pass: &&PassSummary| pass.load_over(over) == Some(load);
     let whole = cell.passes.iter().filter(|pass| !pass.is_cut_off());
     whole.filter(is_of).max_by_key(|pass| pass.planned)
 }

@@ -34,12 +34,15 @@ pub enum Bound {
 /// The largest cost of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Display)]
 #[display(
-    "a search ends when its answer is precise enough: at most {max_requests} requests (or {max_trials} trials{}){}{}",
+    "a search ends when its answer is precise enough: at most {max_requests} {} (or {max_trials} trials{}){}{}",
+    over.words("requests"),
     or_time(*max_time_s),
     of_cells(*cells),
     all_at_lowest.as_ref().map_or_else(String::new, ToString::to_string)
 )]
 pub struct SearchCost {
+    /// The load that is varied.
+    pub over: Over,
     /// The largest number of requests of a cell.
     pub max_requests: u64,
     /// The largest number of trials of a cell.

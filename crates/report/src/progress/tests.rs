@@ -68,7 +68,8 @@ fn before_the_measurement() -> Vec<Notice> {
 fn of_costs() -> Vec<Notice> {
     let search = |cells, max_time_s, all_at_lowest| {
         let (max_requests, max_trials) = (20_000, 40);
-        let cost = SearchCost { max_requests, max_trials, max_time_s, cells, all_at_lowest };
+        let over = Over::Rate;
+        let cost = SearchCost { over, max_requests, max_trials, max_time_s, cells, all_at_lowest };
         Notice::SearchCost(cost)
     };
     let sweep = |by, highest, unbatched_s| {

@@ -187,11 +187,13 @@ fn verdict(criteria: &[CriterionSoFar], is_settled: bool) -> &'static str {
 
 impl fmt::Display for SearchTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", with_unit(&load_text(self.load), self.over.unit()), self.result)?;
+        let result = self.over.words(&self.result.to_string());
+        write!(f, "{}: {result}", with_unit(&load_text(self.load), self.over.unit()))?;
         for (at, edge) in self.so_far.iter().enumerate() {
             write!(f, "{}{edge}", if at == 0 { "; " } else { ", " })?;
         }
-        self.left.as_ref().map_or(Ok(()), |left| left.fmt(f))
+        let left = self.left.as_ref().map(ToString::to_string).unwrap_or_default();
+        f.write_str(&self.over.words(&left))
     }
 }
 

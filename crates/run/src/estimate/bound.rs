@@ -97,6 +97,7 @@ pub fn of_search(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> No
     // at this load would be far too long.
     let has_lowest = plan.spec.search.as_ref().is_some_and(|search| search.from.is_some());
     Notice::SearchCost(SearchCost {
+        over: search.over,
         max_requests: search.max_requests,
         max_trials: search.max_trials,
         max_time_s: search.max_time.map(|most| most.as_secs_f64()),

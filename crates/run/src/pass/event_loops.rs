@@ -8,7 +8,6 @@ use std::time::Duration;
 use inferometer_model::target::EventLoopCount;
 use inferometer_model::{Bound, Nanos, PassPlan};
 use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker, spawn_scoped};
-use inferometer_plan::search::Over;
 use inferometer_plan::{Plan, Procedure};
 
 use super::network::Network;
@@ -60,9 +59,9 @@ fn highest_trial(plan: &Plan) -> Option<PassPlan> {
         Procedure::Sweep(sweep) => (sweep.by, sweep.highest?),
         Procedure::Passes | Procedure::Ab(_) => return None,
     };
-    Some(match over {
-        Over::Concurrency => PassPlan::closed(highest as u32, Bound::none()),
-        Over::Rate => PassPlan::open(highest, Bound::none()),
+    Some(match over.is_rate() {
+        false => PassPlan::closed(highest as u32, Bound::none()),
+        true => PassPlan::open(highest, Bound::none()),
     })
 }
 

@@ -9,7 +9,7 @@ use inferometer_analysis::inspect::{
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
 use inferometer_model::record::Skipped;
-use inferometer_model::{Finding, Observed, Process, RequestFigures, Severity, Timeline, code};
+use inferometer_model::{Finding, Observed, Process, Severity, Timeline, code};
 use inferometer_plan::{Plan, TraceFormat, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
@@ -138,7 +138,7 @@ impl PassFigures {
             tracer.add(timeline);
         }
         if let Some(trial) = &mut self.trial {
-            trial.add(&RequestFigures::of(timeline));
+            trial.add(timeline);
         }
         if let Some(block) = &mut self.block {
             block.add(timeline);

@@ -12,7 +12,6 @@ use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, inspect, sweep, validity};
 use inferometer_model::target::Tool;
 use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code};
-use inferometer_plan::search::Over;
 use inferometer_plan::{Plan, Procedure};
 
 use super::grid::Grid;
@@ -242,9 +241,9 @@ fn count_from(first: Option<f64>, cells: &mut [Cell]) {
 /// trial with the highest throughput is not used, because this trial may have missed the objectives.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     let below = answer.tried_below();
-    let is_low = |pass: &&PassSummary| match answer.over {
-        Over::Rate => pass.rate.is_some() && pass.rate == below,
-        Over::Concurrency => pass.concurrency.is_some() && pass.concurrency.map(f64::from) == below,
+    let is_low = |pass: &&PassSummary| {
+        let load = pass.load_over(answer.over);
+        load.is_some() && load == below
     };
     let at_low: Vec<PassSummary> = cell.passes.iter().filter(is_low).cloned().collect();
     let figures = cell::cell(cell.input_length, cell.output_length, at_low);

@@ -85,6 +85,13 @@ impl WorkloadDefinition for AgentsPlan {
     fn has_messages(&self) -> bool {
         open::shaped(self).is_ok_and(|recorded| recorded.has_messages)
     }
+
+    fn has_recorded_times(&self) -> bool {
+        open::shaped(self).is_ok_and(|recorded| {
+            let Recorded { trace, shape, .. } = &*recorded;
+            (0..trace.calls.len() as u32).all(|at| shape.call(trace, at).recorded_ns.is_some())
+        })
+    }
 }
 
 /// The recorded begins of the first jobs, as offsets from the first one.

@@ -16,7 +16,8 @@ use crate::{WorkloadError, fetch};
 static LAST: Mutex<Option<(AgentsPlan, Arc<Recorded>)>> = Mutex::new(None);
 
 fn wrong(why: impl ToString) -> WorkloadError {
-    WorkloadError::Agents(why.to_string())
+    // `trace` calls its key `--format`.
+    WorkloadError::Agents(why.to_string().replace("set --format", "set --trace-format"))
 }
 
 /// The trace of a plan with its jobs, without the lengths of answers.

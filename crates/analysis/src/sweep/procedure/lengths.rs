@@ -81,9 +81,9 @@ impl Sweep {
     pub fn seconds(&self, asked: NextLevel) -> f64 {
         let requests = asked.requests as f64;
         match asked.by {
-            // The trial lasts until the last request ends.
-            Over::Rate => requests / asked.load + self.latency_near(asked.load),
             Over::Concurrency => requests * self.latency_in_flight(asked.load) / asked.load,
+            // The trial lasts until the last request ends.
+            _ => requests / asked.load + self.latency_near(asked.load),
         }
     }
 
@@ -121,7 +121,7 @@ impl Sweep {
     fn first(&self, by: Over, load: f64) -> u64 {
         match by {
             Over::Concurrency => (ROUNDS * load).max(FEWEST_CLOSED) as u64,
-            Over::Rate => (LATENCIES * load * self.latency_near(load)).max(FEWEST_OPEN) as u64,
+            _ => (LATENCIES * load * self.latency_near(load)).max(FEWEST_OPEN) as u64,
         }
     }
 
@@ -131,7 +131,7 @@ impl Sweep {
             Over::Concurrency => {
                 (FEWEST_ROUNDS * load).max(ROUNDS_ASIDE * load + FEWEST_COUNTED) as u64
             }
-            Over::Rate => self.first(by, load),
+            _ => self.first(by, load),
         }
     }
 

@@ -7,7 +7,6 @@ use clap::Args;
 use inferometer_analysis::SearchAnswer;
 use inferometer_analysis::search::load_text;
 use inferometer_engine::profile::profile;
-use inferometer_plan::search::Over;
 use inferometer_plan::spec::{PlanCommand, SearchSpec, Spec};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
@@ -192,8 +191,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
         }
         None => return Ok(None),
     };
-    let concurrency = spec.search.as_ref().and_then(|search| search.over.as_deref());
-    let over = if concurrency == Some("concurrency") { Over::Concurrency } else { Over::Rate };
+    let Some(over) = spec.searched_over() else { return Ok(None) };
     if let Some(other) = found.iter().find(|answer| answer.over != over) {
         return Err(problem(format!(
             "{origin} varies {}, but this search varies {over}",
@@ -202,10 +200,10 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     }
     let loads = found.iter().filter_map(|answer| answer.best().or(answer.low).or(answer.high));
     let Some(load) = loads.min_by(f64::total_cmp) else { return Ok(None) };
-    let load = match over {
-        Over::Concurrency => load.round().max(1.0),
+    let load = match over.is_rate() {
+        false => load.round().max(1.0),
         // Few digits are enough for the start of a search, and they are easier to read.
-        Over::Rate => format!("{load:.2e}").parse().unwrap_or(load),
+        true => format!("{load:.2e}").parse().unwrap_or(load),
     };
     let load = within(load, spec)?;
     if !arguments.run.quiet {

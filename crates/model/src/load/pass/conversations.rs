@@ -44,6 +44,16 @@ impl ConversationsPlan {
         now.seconds_after(Nanos::ZERO)
     }
 
+    /// The same pass with this number of jobs; more than there are begin again from the first. The calls must have been
+    /// written.
+    #[must_use]
+    pub fn with_jobs(&self, jobs: u32) -> Self {
+        let mut other = self.clone();
+        let all: Vec<Vec<Step>> = self.script.steps().map(<[Step]>::to_vec).collect();
+        other.write(all.into_iter().cycle().take(jobs as usize));
+        other
+    }
+
     /// Sets the calls of each job, and the number of jobs that begin.
     pub fn write(&mut self, jobs: impl IntoIterator<Item = Vec<Step>>) {
         self.script.write(jobs);
@@ -84,6 +94,10 @@ impl LoadPlan for ConversationsPlan {
         // A conversation in its think time has no request in flight. So the number of conversations in
         // progress is not the number of requests in flight.
         self.begin.concurrency().filter(|_| self.of == CountOf::Requests)
+    }
+
+    fn constant_load(&self) -> Option<f64> {
+        self.begin.constant_load().filter(|_| self.of == CountOf::Conversations)
     }
 
     fn peak_rate(&self) -> f64 {

@@ -29,10 +29,31 @@ struct Job {
     unfinished: u64,
 }
 
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobEnd {
+    /// All of its calls are complete; `None` without calls.
+    Complete(Option<Box<JobTimes>>),
+    /// A call failed.
+    Failed,
+    /// The end of the pass cut it off, or it never began.
+    Unfinished,
+}
+
 impl Job {
-    /// Whether some calls have no record, because they never began.
-    fn is_cut_off(&self) -> bool {
-        self.calls.first().is_some_and(|call| (call.place.calls as usize) > self.calls.len())
+    /// How the job ended. Some calls have no record if they never began.
+    fn end(&self) -> JobEnd {
+        let is_cut_off =
+            self.calls.first().is_some_and(|call| (call.place.calls as usize) > self.calls.len());
+        if self.failed + self.skipped > 0 {
+            return JobEnd::Failed;
+        }
+        if self.unfinished > 0 || is_cut_off {
+            return JobEnd::Unfinished;
+        }
+        let mut calls = self.calls.clone();
+        calls.sort_unstable_by_key(|call| call.place.call);
+        JobEnd::Complete(JobTimes::of(&calls).map(Box::new))
     }
 }
 
@@ -100,6 +121,11 @@ impl Jobs {
         }
     }
 
+    /// How each job ended, with its number.
+    pub fn ends(&self) -> impl Iterator<Item = (u32, JobEnd)> + '_ {
+        self.jobs.iter().map(|(number, job)| (*number, job.end()))
+    }
+
     /// The figures of all jobs; `None` if there are none.
     pub fn totals(&self) -> Option<&JobTotals> {
         let all = || (!self.jobs.is_empty()).then(|| JobTotals::of(self.jobs.values()));
@@ -115,15 +141,13 @@ impl JobTotals {
             counts.planned += 1;
             counts.failed_calls += job.failed;
             counts.skipped_calls += job.skipped;
-            if job.failed + job.skipped > 0 {
-                counts.failed += 1;
-            } else if job.unfinished > 0 || job.is_cut_off() {
-                counts.unfinished += 1;
-            } else {
-                counts.complete += 1;
-                let mut calls = job.calls.clone();
-                calls.sort_unstable_by_key(|call| call.place.call);
-                JobTimes::of(&calls).iter().for_each(|times| totals.add(times, calls.len()));
+            match job.end() {
+                JobEnd::Failed => counts.failed += 1,
+                JobEnd::Unfinished => counts.unfinished += 1,
+                JobEnd::Complete(times) => {
+                    counts.complete += 1;
+                    times.iter().for_each(|times| totals.add(times, job.calls.len()));
+                }
             }
         }
         for values in [&mut totals.durations_s, &mut totals.slowdowns, &mut totals.without_tools_s]
@@ -135,8 +159,7 @@ impl JobTotals {
 
     fn add(&mut self, times: &JobTimes, calls: usize) {
         self.durations_s.push(times.duration_s);
-        let slowdown = times.recorded_s.filter(|recorded| *recorded > 0.0);
-        self.slowdowns.extend(slowdown.map(|recorded| times.duration_s / recorded));
+        self.slowdowns.extend(times.slowdown());
         self.without_tools_s.push(times.without_tools_s);
         self.parts += times.parts;
         self.path.0 += times.path;

@@ -99,6 +99,12 @@ pub struct JobTimes {
 }
 
 impl JobTimes {
+    /// The duration divided by that with the recorded durations of the calls; `None` if they are unknown.
+    pub fn slowdown(&self) -> Option<f64> {
+        let recorded_s = self.recorded_s.filter(|recorded_s| *recorded_s > 0.0)?;
+        Some(self.duration_s / recorded_s)
+    }
+
     /// The times of a job. `calls` has all of its calls, in the order of their places.
     pub fn of(calls: &[CallTimes]) -> Option<Self> {
         let begin = calls.first()?.due;
