@@ -1,6 +1,6 @@
 //! The jobs of a pass: how many completed, how long they took, and where their time went.
 
-use inferometer_model::metrics::job_data::{JobCounts, JobTotals, Parts};
+use inferometer_model::metrics::job_data::{CacheTotals, JobCounts, JobTotals, Parts};
 use inferometer_model::stats::percentile;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,9 @@ pub struct JobsSummary {
     pub parallelism: Option<f64>,
     /// The mean number of calls of a job.
     pub calls: Option<f64>,
+    /// Cached prompt tokens; absent if the server does not state them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheTotals>,
 }
 
 /// A distribution of values of jobs.
@@ -90,6 +93,7 @@ impl JobsSummary {
             }),
             parallelism: (parts.model_s > 0.0).then(|| totals.work_s / parts.model_s),
             calls: has_any.then(|| mean(totals.calls.0 as f64)),
+            cache: totals.cache,
         }
     }
 }

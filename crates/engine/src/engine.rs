@@ -292,8 +292,8 @@ impl Engine {
                 sequence.generated += 1;
                 self.generation_tokens += 1;
                 let finished = sequence.finish(self.max_sequence_tokens);
-                let (id, tokens_so_far) = (sequence.id, sequence.generated);
-                outputs.push(StepOutput { id, tokens_so_far, finished });
+                let Sequence { id, generated: tokens_so_far, cached, .. } = *sequence;
+                outputs.push(StepOutput { id, tokens_so_far, cached, finished });
                 if finished.is_some() {
                     let placeholder = Sequence::new(sequence.id, sequence.prompt);
                     ended.push(std::mem::replace(sequence, placeholder));

@@ -171,7 +171,7 @@ fn record(
         usage: Usage {
             prompt: Some(request.prompt),
             completion: Some(request.output),
-            cached: None,
+            cached: request.cached,
             reasoning: None,
         },
         ..Record::planned(context.number, index, request.due)

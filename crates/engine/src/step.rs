@@ -11,6 +11,8 @@ pub struct StepOutput {
     pub id: RequestId,
     /// The number of output tokens of the request after the step.
     pub tokens_so_far: u32,
+    /// Prompt tokens that were found in the prefix cache; absent without such a cache.
+    pub cached: Option<u32>,
     /// Why the request ended with this step; absent if it continues.
     pub finished: Option<Finish>,
 }

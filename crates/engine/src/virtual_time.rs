@@ -24,6 +24,8 @@ pub struct VirtualRecord {
     pub ended: Nanos,
     /// Prompt tokens.
     pub prompt: u32,
+    /// Prompt tokens that were found in the prefix cache; absent without such a cache.
+    pub cached: Option<u32>,
     /// Generated output tokens.
     pub output: u32,
     /// Why the request ended.
@@ -167,6 +169,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 last_token: None,
                 ended: due,
                 prompt,
+                cached: None,
                 output: 0,
                 // A placeholder until the request ends. Every request ends.
                 finish: Finish::Ignored,
@@ -197,7 +200,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 let complete = finish != Finish::Ignored;
                 let record = &mut self.records[request];
                 record.ended = self.now;
-                record.output = output.tokens_so_far;
+                (record.output, record.cached) = (output.tokens_so_far, output.cached);
                 record.finish = finish;
                 self.in_flight -= 1;
                 let (conversation, call) = self.places[request];

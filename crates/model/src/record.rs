@@ -12,7 +12,7 @@ mod tokens;
 use serde::{Deserialize, Serialize};
 
 pub use detail::{Detail, StopReason};
-pub use job_call::{GapKind, JobCall};
+pub use job_call::{GapKind, JobCall, SharedPrompt};
 pub use skipped::Skipped;
 pub use stated::{ServerTimes, Usage};
 pub use tokens::TokensFrom;

@@ -25,6 +25,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Over repeats", repeats(summary)),
         ("Jobs", jobs::jobs(summary)),
         ("Critical path of a job, mean", jobs::paths(summary)),
+        ("Cached prompt tokens of jobs", jobs::caches(summary)),
         ("Reasoning", reasoning(summary)),
         ("By class of request", parts::classes(summary)),
         ("By server", parts::servers(summary)),

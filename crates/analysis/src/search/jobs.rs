@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::trial::Row;
+use super::row::Row;
 use crate::stay::Stay;
 use inferometer_model::metrics::Fate;
 use inferometer_model::metrics::job_data::{JobEnd, Jobs};

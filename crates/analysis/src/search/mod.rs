@@ -25,6 +25,7 @@ mod known;
 mod outcome;
 mod procedure;
 mod rates;
+mod row;
 mod sentence;
 
 pub use alone::Alone;

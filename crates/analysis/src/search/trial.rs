@@ -11,8 +11,9 @@ use super::evidence::Measure;
 use super::jobs;
 use super::overwhelmed::first_crowd;
 use super::rates::Rates;
+use super::row::Row;
 use crate::startup::{self, CountedPart, median_latency_s};
-use crate::stay::{HasStay, Stay};
+use crate::stay::Stay;
 use inferometer_model::metrics::job_data::Jobs;
 use inferometer_model::metrics::{Fate, Gaps};
 use inferometer_model::{Nanos, PassPlan, RequestFigures, Timeline};
@@ -119,23 +120,6 @@ pub struct TrialFold {
     rows: Vec<Row>,
     /// The jobs, if the load is of jobs: the trial then counts jobs, and the rows are their calls.
     jobs: Option<Jobs>,
-}
-
-/// A request, or a job. Its index is that of the request, or the number of the job.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) index: u32,
-    pub(super) job: u32,
-    pub(super) fate: Fate,
-    pub(super) stay: Stay,
-    pub(super) output_tokens: u32,
-    pub(super) judged: Vec<CriterionResult>,
-}
-
-impl HasStay for Row {
-    fn stay(&self) -> Stay {
-        self.stay
-    }
 }
 
 impl TrialFold {

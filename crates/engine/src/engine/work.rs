@@ -40,6 +40,7 @@ pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
     let ending = |sequence: &Sequence| StepOutput {
         id: sequence.id,
         tokens_so_far: sequence.generated,
+        cached: sequence.cached,
         finished: Some(Finish::Ignored),
     };
     ignored.iter().map(ending).collect()

@@ -24,6 +24,9 @@ pub struct Sequence {
     pub blocks: u32,
     /// The number of tokens whose keys and values are in memory. Only engines with chunked prefill use this number.
     pub computed: u32,
+    /// The number of tokens that were found in the prefix cache when the request was first admitted; absent before, and
+    /// without such a cache.
+    pub cached: Option<u32>,
     /// The number of tokens that the current step computes. Only engines with chunked prefill use this number.
     pub scheduled: u32,
     /// The hashed blocks of the prompt; absent if the engine has no prefix cache or the request has no hashes.

@@ -212,6 +212,7 @@ fn admit(queues: &mut Queues, Admission { cached_blocks, tokens }: Admission) {
     if queues.kv.has_prefix_cache() {
         queues.prefix_queries += u64::from(sequence.tokens());
         queues.prefix_hits += u64::from(sequence.computed);
+        sequence.cached.get_or_insert(sequence.computed);
     }
     let until = sequence.computed + tokens;
     queues.kv.hold(sequence.prefix.as_deref(), &mut sequence.blocks, (until, tokens));

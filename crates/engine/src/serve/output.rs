@@ -88,6 +88,7 @@ pub(super) fn queue_output(
         text: &generation.text[..text_end],
         token,
         prompt_tokens: generation.job.prompt_tokens,
+        cached_tokens: output.cached,
         output_tokens: output.tokens_so_far,
         finish_reason,
     };

@@ -84,9 +84,17 @@ pub fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<Virtual
             let due = Nanos(due);
             let (first_token, last_token, output) = (None, None, 0);
             let (sent, ended, finish) = (due, due, Finish::Ignored);
-            let record =
-                VirtualRecord { due, sent, first_token, last_token, ended, prompt, output, finish };
-            records.push(record);
+            records.push(VirtualRecord {
+                due,
+                sent,
+                first_token,
+                last_token,
+                ended,
+                prompt,
+                cached: None,
+                output,
+                finish,
+            });
         }
         let Some(step) = engine.step() else {
             match coming.peek() {

@@ -27,6 +27,18 @@ pub struct JobCall {
     /// these are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_ns: Option<(u64, u64)>,
+    /// What the prompt has in common with earlier ones of the pass; `None` if this is not known before it is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedPrompt>,
+}
+
+/// The longest beginning of a prompt that an earlier prompt of the same pass has, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedPrompt {
+    /// Its length in tokens, without those that the server adds; 0 if no other prompt has it.
+    pub tokens: u32,
+    /// The first call with this beginning, by its job and its place there.
+    pub with: (u32, u32),
 }
 
 /// What happens between the last end of the calls that a call waits for, and its start.

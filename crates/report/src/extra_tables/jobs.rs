@@ -2,6 +2,7 @@
 
 use inferometer_analysis::Summary;
 use inferometer_analysis::jobs::{JobsSummary, Quantiles};
+use inferometer_model::metrics::job_data::ExpectedCache;
 use inferometer_model::metrics::jobs::PER_HOUR;
 
 use crate::number::two_decimals;
@@ -56,6 +57,36 @@ pub(super) fn paths(summary: &Summary) -> Table {
             number("Rest (s)", path.rest_s),
             right("In flight", parallelism.map_or(MISSING.to_owned(), significant)),
             right("p50 without tools (s)", ends(*without_tools_s)[0].clone()),
+        ])
+    }))
+}
+
+/// A row per pass whose server states cached tokens: how many prompt tokens earlier prompts had, too, how many of them
+/// were cached, and where the others went.
+pub(super) fn caches(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let cache = pass.jobs.as_ref()?.cache?;
+        let share =
+            |tokens: u64| significant(100.0 * tokens as f64 / cache.prompt_tokens.max(1) as f64);
+        let expected = |of: fn(&ExpectedCache) -> u64| cache.expected.as_ref().map(of);
+        let percent = |of| expected(of).map_or(MISSING.to_owned(), share);
+        let number = |of| expected(of).map_or(MISSING.to_owned(), count);
+        let block = cache.expected.and_then(|expected| expected.block);
+        Some([
+            left("Pass", cell.place(pass)),
+            right("Prompt tokens", count(cache.prompt_tokens)),
+            right("Shared (%)", percent(|it| it.shared_tokens)),
+            right("Expected (%)", percent(|it| it.tokens)),
+            right("Cached (%)", share(cache.cached_tokens)),
+            right("Block (tokens)", block.map_or(MISSING.to_owned(), |block| count(block.into()))),
+            right("Lost to blocks", number(|it| it.lost_to_blocks)),
+            right("Lost to order", number(|it| it.lost_to_order)),
+            right("Lost otherwise", number(|it| it.lost_otherwise)),
+            right("Beyond expected", number(|it| it.more_than_expected)),
+            right(
+                "Calls as expected",
+                format!("{} / {}", number(|it| it.calls_as_expected), count(cache.calls)),
+            ),
         ])
     }))
 }

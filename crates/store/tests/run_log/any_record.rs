@@ -2,7 +2,7 @@
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{
-    Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, Skipped, Usage,
+    Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, SharedPrompt, Skipped, Usage,
 };
 use inferometer_model::time::Nanos;
 use proptest::option;
@@ -66,9 +66,12 @@ fn reads_and_events() -> impl Strategy<Value = (Vec<Read>, Vec<Event>)> {
 fn job() -> impl Strategy<Value = JobCall> {
     let kinds = [GapKind::Unknown, GapKind::Tool, GapKind::Human, GapKind::Agent];
     let times = (any::<u64>(), any::<u64>(), option::of((any::<u64>(), any::<u64>())));
+    let shared = (any::<u32>(), (any::<u32>(), any::<u32>()));
+    let shared = option::of(shared.prop_map(|(tokens, with)| SharedPrompt { tokens, with }));
     let after = prop::collection::vec(any::<u32>(), 0..3);
-    (any::<u32>(), any::<u32>(), after, times, prop::sample::select(kinds.to_vec())).prop_map(
-        |(job, call, after, (gap_ns, tool_ns, recorded_ns), gap)| JobCall {
+    let kind = prop::sample::select(kinds.to_vec());
+    (any::<u32>(), any::<u32>(), after, times, kind, shared).prop_map(
+        |(job, call, after, (gap_ns, tool_ns, recorded_ns), gap, shared)| JobCall {
             job,
             call,
             calls: call,
@@ -77,6 +80,7 @@ fn job() -> impl Strategy<Value = JobCall> {
             tool_ns,
             gap,
             recorded_ns,
+            shared,
         },
     )
 }

@@ -7,6 +7,7 @@ mod messages;
 mod open;
 mod player;
 mod shape;
+mod shared;
 mod source;
 mod words;
 
@@ -38,6 +39,8 @@ pub(crate) struct Recorded {
     prompts: Vec<u32>,
     /// The length of each answer in tokens; empty until the tokenizer is known.
     outputs: Vec<u32>,
+    /// What each prompt has in common with earlier ones: tokens, and the first call with them. Empty for messages.
+    shared: Vec<(u32, u32)>,
 }
 
 impl Recorded {

@@ -7,6 +7,7 @@ use inferometer_model::Tokenizer;
 use inferometer_plan::{AgentsPlan, Answers};
 
 use super::shape::Shape;
+use super::shared::shared;
 use super::words::Order;
 use super::{Recorded, messages};
 use crate::jobs::{self, Content, Trace};
@@ -43,6 +44,9 @@ pub fn shaped(plan: &AgentsPlan) -> Result<Arc<Recorded>, WorkloadError> {
         ));
     }
     recorded.order = Order::of(&recorded);
+    if !recorded.has_messages {
+        recorded.shared = shared(&recorded);
+    }
     let recorded = Arc::new(recorded);
     *last = Some((plan.clone(), Arc::clone(&recorded)));
     Ok(recorded)

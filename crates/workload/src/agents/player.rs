@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use inferometer_model::load::Step;
-use inferometer_model::record::JobCall;
+use inferometer_model::record::{JobCall, SharedPrompt};
 use inferometer_model::source::Said;
 use inferometer_model::stats::seed;
 use inferometer_model::{Prompt, Request};
@@ -245,7 +245,17 @@ impl Player {
             5..=9 => Some("calls 6 to 10"),
             _ => Some("calls 11 and later"),
         };
-        let job = JobCall { job: number, ..shape.call(trace, at) };
+        let shared = self.recorded.shared.get(at as usize).copied();
+        let shared = shared.filter(|_| self.answers == Answers::Recorded);
+        let shared = shared.map(|(tokens, with)| {
+            let (job, call) = shape.places[with as usize];
+            let copy = self.job(number).1 * shape.jobs.len() as u32;
+            // The server adds the rest of a prompt.
+            let words = [at, with].map(|at| self.recorded.prompt(at)).into_iter().min();
+            let words = words.unwrap_or(0).saturating_sub(self.context.reserve);
+            SharedPrompt { tokens: tokens.min(words), with: (job + copy, call) }
+        });
+        let job = JobCall { job: number, shared, ..shape.call(trace, at) };
         let session =
             u64::from(trace.calls[at as usize].session) | u64::from(self.job(number).1) << 32;
         Request {

@@ -99,6 +99,7 @@ impl Shape {
             tool_ns: (of.tool_ns.get().unwrap_or(0).max(0) as u64).min(gap_ns),
             gap: of.gap_kind,
             recorded_ns: since_begin.zip(of_call),
+            shared: None,
         }
     }
 }

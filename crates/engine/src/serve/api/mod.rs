@@ -207,6 +207,8 @@ pub(super) struct Output<'a> {
     pub(super) token: u32,
     /// Prompt tokens.
     pub(super) prompt_tokens: u32,
+    /// Prompt tokens that were found in the prefix cache; absent without such a cache.
+    pub(super) cached_tokens: Option<u32>,
     /// Output tokens so far.
     pub(super) output_tokens: u32,
     /// The reason for the end of the output; absent if the output is not complete.

@@ -93,11 +93,15 @@ impl OpenAi {
 }
 
 fn usage(output: &Output<'_>) -> Value {
-    json!({
+    let mut usage = json!({
         "prompt_tokens": output.prompt_tokens,
         "total_tokens": output.prompt_tokens + output.output_tokens,
         "completion_tokens": output.output_tokens,
-    })
+    });
+    if let Some(cached) = output.cached_tokens {
+        usage["prompt_tokens_details"] = json!({ "cached_tokens": cached });
+    }
+    usage
 }
 
 const DONE: &[u8] = b"data: [DONE]\n\n";

@@ -1,5 +1,6 @@
 //! The calls of the jobs of a pass: of conversations, or of agents with their sub-agents.
 
+mod cache;
 mod times;
 
 use std::cell::OnceCell;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Timeline;
 use crate::{Detail, Outcome};
 
+pub use cache::{CacheTotals, ExpectedCache};
 pub use times::{CallTimes, JobTimes, Parts};
 
 /// The calls of the jobs of a pass.
@@ -93,6 +95,8 @@ pub struct JobTotals {
     pub work_s: f64,
     /// The number of their calls, and of those on their critical paths.
     pub calls: (u64, u64),
+    /// The cached tokens of all calls that completed, if the server states them.
+    pub cache: Option<CacheTotals>,
 }
 
 impl Jobs {
@@ -117,6 +121,7 @@ impl Jobs {
                 sent,
                 first,
                 ended,
+                cached: record.usage.prompt.zip(record.usage.cached),
             });
         }
     }
@@ -128,7 +133,11 @@ impl Jobs {
 
     /// The figures of all jobs; `None` if there are none.
     pub fn totals(&self) -> Option<&JobTotals> {
-        let all = || (!self.jobs.is_empty()).then(|| JobTotals::of(self.jobs.values()));
+        let all = || {
+            let cache = CacheTotals::of(self.jobs.values().flat_map(|job| &job.calls));
+            let totals = || JobTotals { cache, ..JobTotals::of(self.jobs.values()) };
+            (!self.jobs.is_empty()).then(totals)
+        };
         self.totals.get_or_init(all).as_ref()
     }
 }

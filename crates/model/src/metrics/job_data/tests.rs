@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Nanos;
-use crate::record::{GapKind, JobCall, Record};
+use crate::record::{GapKind, JobCall, Record, SharedPrompt};
 
 fn at(ms: u64) -> Nanos {
     Nanos(ms * 1_000_000)
@@ -10,7 +10,8 @@ fn at(ms: u64) -> Nanos {
 
 /// A call with its times in milliseconds: due, sent, first output, end.
 fn call(place: JobCall, [due, sent, first, ended]: [u64; 4]) -> CallTimes {
-    CallTimes { place, due: at(due), sent: at(sent), first: Some(at(first)), ended: at(ended) }
+    let first = Some(at(first));
+    CallTimes { place, due: at(due), sent: at(sent), first, ended: at(ended), cached: None }
 }
 
 fn place(call: u32, after: &[u32], (gap, tool): (u64, u64), kind: GapKind) -> JobCall {
@@ -111,4 +112,46 @@ fn a_job_is_complete_only_if_every_call_of_it_is() {
         skipped_calls: 1,
     };
     assert_eq!(counts, expected);
+}
+
+#[test]
+fn each_shared_token_that_was_not_cached_has_its_cause() {
+    // Prompts of 100 tokens. The first call is alone; the later ones share 70 tokens with it.
+    let shared = |tokens| Some(SharedPrompt { tokens, with: (0, 0) });
+    let stated = |number, tokens, sent, cached: u32| {
+        let place = JobCall { call: number, shared: shared(tokens), ..JobCall::default() };
+        let call = call(place, [sent, sent, sent + 40, sent + 90]);
+        CallTimes { cached: Some((100, cached)), ..call }
+    };
+    let calls = [
+        stated(0, 0, 0, 0),
+        // As expected: four blocks of 16.
+        stated(1, 70, 100, 64),
+        // Sent before the first output of the call with the same begin.
+        stated(2, 70, 20, 0),
+        // Removed from the cache in part.
+        stated(3, 70, 200, 48),
+        // More than expected, and the whole prompt but its last block.
+        stated(4, 70, 300, 80),
+        stated(5, 100, 400, 96),
+    ];
+    let expected = ExpectedCache {
+        shared_tokens: 4 * 70 + 100,
+        block: Some(16),
+        tokens: 4 * 64 + 96,
+        calls_as_expected: 3,
+        lost_to_blocks: 4 * 6 + 4,
+        lost_to_order: 64,
+        lost_otherwise: 16,
+        more_than_expected: 16,
+    };
+    let (prompt_tokens, cached_tokens) = (600, 64 + 48 + 80 + 96);
+    let totals = CacheTotals { calls: 6, prompt_tokens, cached_tokens, expected: Some(expected) };
+    assert_eq!(CacheTotals::of(calls.iter()), Some(totals));
+    // Without knowledge of what prompts share, only the sums are known; without cached tokens, nothing.
+    let mut unknown = calls.clone();
+    unknown[2].place.shared = None;
+    assert_eq!(CacheTotals::of(unknown.iter()), Some(CacheTotals { expected: None, ..totals }));
+    unknown.iter_mut().for_each(|call| call.cached = None);
+    assert_eq!(CacheTotals::of(unknown.iter()), None);
 }

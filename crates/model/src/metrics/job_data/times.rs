@@ -20,6 +20,8 @@ pub struct CallTimes {
     pub first: Option<Nanos>,
     /// When it ended.
     pub ended: Nanos,
+    /// Prompt tokens, and those that the server took from its cache, if it states both.
+    pub cached: Option<(u32, u32)>,
 }
 
 /// The parts of a time, in seconds.
