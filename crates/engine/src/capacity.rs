@@ -2,6 +2,7 @@
 //! measures the activations in a profiling run.
 
 use crate::kv::WindowShare;
+use crate::model::layout::{Layout, Role};
 use crate::{EngineError, ResolvedConfig, Weights};
 
 /// Gigabytes (10^9 bytes) in a byte.
@@ -113,6 +114,9 @@ pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
 }
 
 fn block_bytes(config: &ResolvedConfig) -> f64 {
+    if let Some(kept) = config.kept() {
+        return f64::from(config.block_size) * (kept.whole + kept.windowed);
+    }
     let cards = config.tensor_parallel_size;
     // If the number of key and value heads is not a multiple of the number of cards, heads are replicated.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
@@ -133,6 +137,9 @@ fn share_of_layers(config: &ResolvedConfig) -> f64 {
 /// input embedding, and the last stage has the output projection.
 fn weight_bytes(config: &ResolvedConfig) -> f64 {
     let (model, weights) = (&config.model, config.weights);
+    if let Some(layout) = &model.layout {
+        return layout_bytes(config, layout);
+    }
     let bytes = if config.pipeline_parallel_size == 1 {
         model.weight_bytes(weights)
     } else {
@@ -140,6 +147,23 @@ fn weight_bytes(config: &ResolvedConfig) -> f64 {
             + model.head_parameters() * weights.bytes_per_activation()
     };
     bytes / f64::from(config.tensor_parallel_size)
+}
+
+/// The bytes of the weights of a model with a layout. Each tensor-parallel card has all of the modules that are not split.
+fn layout_bytes(config: &ResolvedConfig, layout: &Layout) -> f64 {
+    let cards = f64::from(config.tensor_parallel_size);
+    let other = (config.weights != config.model.weights).then_some(config.weights);
+    let sum = |is_counted: fn(Role) -> bool| -> f64 {
+        let counted = layout.loaded().filter(|module| is_counted(module.role));
+        counted.map(|it| it.bytes_as(other) / if it.is_split { cards } else { 1.0 }).sum()
+    };
+    let first = sum(|role| matches!(role, Role::Table | Role::Vision));
+    let last = sum(|role| role == Role::Head);
+    let layers = sum(|role| !matches!(role, Role::Table | Role::Vision | Role::Head));
+    match config.pipeline_parallel_size {
+        1 => first + layers + last,
+        _ => layers * share_of_layers(config) + first.max(last),
+    }
 }
 
 /// The peak memory of the profiling run in bytes, without weights.

@@ -2,6 +2,7 @@
 //! and no addresses, because no cost depends on which block a sequence holds.
 
 use crate::ResolvedConfig;
+use crate::model::layout::Kept;
 use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 
 /// Whether the blocks of a prompt can be allocated.
@@ -25,10 +26,13 @@ const LARGEST_BLOCK: usize = 32;
 pub struct WindowShare {
     /// The number of tokens that a windowed layer reads.
     window: u32,
-    /// The number of groups of layers that keep the whole sequence.
-    whole: u32,
+    /// The number of groups of layers that keep the whole sequence. For models with a layout, this number and the next
+    /// two are bytes.
+    whole: u64,
     /// The number of groups of layers that keep only the window.
-    windowed: u32,
+    windowed: u64,
+    /// What a sequence keeps whatever its length is.
+    state: u64,
     /// The number of layers in a group.
     group: u32,
 }
@@ -40,11 +44,14 @@ const HYBRID_FROM: (u32, u32) = (0, 10);
 impl WindowShare {
     /// The groups of a configuration; `None` if every layer keeps the whole sequence.
     pub fn of(config: &ResolvedConfig) -> Option<Self> {
-        let windows = config.windows?;
-        let whole = config.model.layers - windows.layers;
         let mut parts =
             config.profile.engine_version.split('.').map(|part| part.parse().unwrap_or(0));
         let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        if let Some(kept) = config.kept() {
+            return Self::of_layout(config, kept, version >= HYBRID_FROM);
+        }
+        let windows = config.windows?;
+        let whole = config.model.layers - windows.layers;
         if whole > 0 && version < HYBRID_FROM {
             return None;
         }
@@ -54,23 +61,45 @@ impl WindowShare {
         let group = if few == 0 || 4 * many < 5 * few { many } else { few };
         Some(Self {
             window: windows.tokens,
-            whole: whole.div_ceil(group),
-            windowed: windows.layers.div_ceil(group),
+            whole: u64::from(whole.div_ceil(group)),
+            windowed: u64::from(windows.layers.div_ceil(group)),
+            state: 0,
             group,
+        })
+    }
+
+    /// The bytes of a block by what they depend on; `None` if all layers keep the whole sequence, and there is no state.
+    /// The engine's padding of blocks of different sizes is not counted.
+    fn of_layout(config: &ResolvedConfig, kept: Kept, is_hybrid: bool) -> Option<Self> {
+        let is_windowed =
+            is_hybrid && kept.windowed > 0.0 && kept.window < config.limits.max_model_len;
+        if !is_windowed && kept.state == 0.0 {
+            return None;
+        }
+        let block = f64::from(config.block_size);
+        let near = if is_windowed { kept.windowed } else { 0.0 };
+        let whole = kept.whole + kept.windowed - near;
+        Some(Self {
+            window: kept.window.max(1),
+            whole: (whole * block) as u64,
+            windowed: ((near * block) as u64).max(u64::from(whole * block < 1.0)),
+            state: kept.state as u64,
+            group: 1,
         })
     }
 
     /// The number of layers for which a block has memory. The last group of a kind may have fewer layers.
     pub fn layers(self) -> u32 {
-        (self.whole + self.windowed) * self.group
+        (self.whole + self.windowed) as u32 * self.group
     }
 
     /// The blocks of a sequence that needs `whole` blocks without windows, in a step that computes `scheduled` of its
     /// tokens. A windowed layer keeps the window and the tokens of the step.
     pub fn blocks(self, whole: u32, scheduled: u32, block_size: u32) -> u32 {
         let near = (self.window - 1).saturating_add(scheduled).div_ceil(block_size) + 1;
-        let sum = self.whole * whole + self.windowed * whole.min(near);
-        sum.div_ceil(self.whole + self.windowed)
+        let (whole, near) = (u64::from(whole), u64::from(whole.min(near)));
+        let sum = self.whole * whole + self.windowed * near + self.state;
+        u32::try_from(sum.div_ceil(self.whole + self.windowed)).unwrap_or(u32::MAX)
     }
 }
 

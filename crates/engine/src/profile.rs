@@ -308,7 +308,9 @@ impl Profile {
             let has = match weights {
                 _ if self.steps.is_some() => true,
                 Weights::Fp16 => true,
-                Weights::Fp8 => return Err(ProfileError::Fp8),
+                Weights::Fp8 | Weights::Int4 | Weights::Nvfp4 | Weights::Mxfp4 => {
+                    return Err(ProfileError::NeedsSteps(*weights));
+                }
                 Weights::Fp32 | Weights::SqueezeLlm => {
                     return Err(ProfileError::NoConstants(*weights));
                 }

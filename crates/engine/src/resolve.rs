@@ -3,6 +3,7 @@
 
 use crate::card::Card;
 use crate::model::Windows;
+use crate::model::layout::{Attention, Layer};
 use crate::policy::{Scheduler, scheduler};
 use crate::{
     Dtype, EngineConfig, EngineError, KvCacheDtype, Limits, Profile, ResolvedConfig, Weights,
@@ -14,6 +15,7 @@ impl EngineConfig {
     /// # Errors
     /// The first option that the engine would reject, or for which the profile has no constants.
     pub fn resolve(&self) -> Result<ResolvedConfig, EngineError> {
+        self.check_layout()?;
         let card = self.profile.card()?;
         let weights = self.resolve_weights(&card)?;
         let scheduler = scheduler(&self.profile)?;
@@ -51,6 +53,23 @@ impl EngineConfig {
         })
     }
 
+    /// Rejects models with a layout if the profile has no step constants. The older cost model does not support them.
+    fn check_layout(&self) -> Result<(), EngineError> {
+        if self.model.layout.is_some() && self.profile.steps.is_none() {
+            let Profile { engine, engine_version, .. } = &self.profile;
+            let expected = format!(
+                "cannot serve {}, whose layers differ; give vllm-0.8 or later",
+                self.model.name
+            );
+            return Err(EngineError::invalid(
+                "--engine",
+                format!("{engine}-{engine_version}"),
+                expected,
+            ));
+        }
+        Ok(())
+    }
+
     /// The layers with sliding-window attention. Only the cost model for vLLM 0.8 and later supports such layers.
     /// `None` also if the window is not shorter than the longest sequence, because it then has no effect.
     fn resolve_windows(&self, limits: Limits) -> Option<Windows> {
@@ -58,10 +77,14 @@ impl EngineConfig {
         self.model.windows.filter(is_shorter).filter(|_| self.profile.steps.is_some())
     }
 
-    /// Whether prefix caching is on. By default, prefix caching is on if the engine supports it.
+    /// Whether prefix caching is on. By default, prefix caching is on if the engine supports it, and if the model has no
+    /// recurrent layers (`is_prefix_caching_supported` in `vllm/config/model.py`).
     fn resolve_prefix_caching(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
         if scheduler.supports_prefix_caching() {
-            return Ok(self.prefix_caching.unwrap_or(true));
+            let recurrent = |it: &Layer| matches!(it.attention, Attention::Recurrent { .. });
+            let is_hybrid =
+                self.model.layout.as_ref().is_some_and(|it| it.layers.iter().any(recurrent));
+            return Ok(self.prefix_caching.unwrap_or(!is_hybrid));
         }
         if self.prefix_caching == Some(true) {
             let Profile { engine, engine_version, .. } = &self.profile;
@@ -130,7 +153,8 @@ impl EngineConfig {
             Weights::SqueezeLlm => (7, 0),
             Weights::Gptq => (6, 0),
             Weights::Awq => (7, 5),
-            Weights::Fp8 => (8, 0),
+            // vLLM multiplies four-bit floats on such cards as weights of sixteen bits (`marlin_utils_fp4.py`).
+            Weights::Fp8 | Weights::Int4 | Weights::Nvfp4 | Weights::Mxfp4 => (8, 0),
         };
         if card.capability < required {
             let expected = format!(

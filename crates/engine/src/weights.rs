@@ -35,11 +35,17 @@ pub enum Weights {
     Fp32,
     /// Eight bits per weight, multiplied by activations of eight bits.
     Fp8,
+    /// Four-bit integers with a 16-bit scale for each group of 32 weights, in the layout of compressed-tensors.
+    Int4,
+    /// Four-bit floats with an 8-bit scale for each block of 16 weights (NVFP4).
+    Nvfp4,
+    /// Four-bit floats with an 8-bit exponent for each block of 32 weights (OCP MXFP4).
+    Mxfp4,
 }
 
 inferometer_model::names!(Weights {
     Fp16 => "fp16", Gptq => "gptq", Awq => "awq", SqueezeLlm => "squeezellm", Fp32 => "fp32",
-    Fp8 => "fp8",
+    Fp8 => "fp8", Int4 => "int4", Nvfp4 => "nvfp4", Mxfp4 => "mxfp4",
 });
 
 impl Weights {
@@ -53,6 +59,9 @@ impl Weights {
             Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
             Self::Fp32 => 4.0,
             Self::Fp8 => 1.0,
+            Self::Int4 => (4.0 + 16.0 / 32.0) / 8.0,
+            Self::Nvfp4 => (4.0 + 8.0 / 16.0) / 8.0,
+            Self::Mxfp4 => (4.0 + 8.0 / 32.0) / 8.0,
         }
     }
 
@@ -60,7 +69,14 @@ impl Weights {
     pub fn bytes_per_activation(self) -> f64 {
         match self {
             Self::Fp32 => 4.0,
-            Self::Fp16 | Self::Fp8 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
+            Self::Fp16
+            | Self::Fp8
+            | Self::Gptq
+            | Self::Awq
+            | Self::SqueezeLlm
+            | Self::Int4
+            | Self::Nvfp4
+            | Self::Mxfp4 => 2.0,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A complete configuration, and which of its parts no measured row of the profile supports.
 
 use crate::card::Card;
+use crate::model::layout::Kept;
 use crate::model::{Experts, ModelSpec, Windows, built_in};
 use crate::{Noise, Profile, Weights};
 
@@ -60,10 +61,23 @@ impl ResolvedConfig {
     pub fn flops_per_s(&self) -> f64 {
         match self.weights {
             Weights::Fp32 => self.card.single_flops_per_s,
-            Weights::Fp16 | Weights::Fp8 | Weights::Gptq | Weights::Awq | Weights::SqueezeLlm => {
-                self.card.dense_flops_per_s
-            }
+            _ => self.card.dense_flops_per_s,
         }
+    }
+
+    /// What a sequence keeps in the cache of the card with the most layers; `None` if the model has no layout.
+    pub fn kept(&self) -> Option<Kept> {
+        let layout = self.model.layout.as_ref()?;
+        let kept = layout.kept(self.kv_bytes_per_number, self.tensor_parallel_size);
+        let layers = self.model.layers;
+        let share = f64::from(layers.div_ceil(self.pipeline_parallel_size)) / f64::from(layers);
+        let (whole, windowed, state) = (kept.whole, kept.windowed, kept.state);
+        Some(Kept {
+            whole: whole * share,
+            windowed: windowed * share,
+            state: state * share,
+            ..kept
+        })
     }
 
     /// Returns why predictions are uncalibrated, if the configuration has pipeline stages, an fp8 KV cache, a sliding
@@ -92,6 +106,12 @@ impl ResolvedConfig {
                 "no measured row of the profile is of a model with sliding-window attention ({tokens} tokens in \
                     {layers} of {} layers)",
                 self.model.layers
+            ));
+        }
+        if self.model.layout.is_some() && !self.is_fitted_to_model() {
+            return Some(format!(
+                "no measured row of the profile is of {}, whose layers and formats of weights are described one by one",
+                self.model.name
             ));
         }
         let experts = self.model.experts.filter(|_| !self.is_fitted_to_model())?;

@@ -46,13 +46,13 @@ impl Products {
         let kernel = match config.weights {
             // For vLLM 0.8 and later, `v1` computes the costs, and profiles have no constants of these kernels.
             _ if config.profile.steps.is_some() => Kernel::Dense,
-            Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => Kernel::Dense,
             Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
                 kernels.gptq.clone().expect("invariant: a resolved profile supports its weights"),
             ),
             Weights::Awq => Kernel::Awq(
                 kernels.awq.clone().expect("invariant: a resolved profile supports its weights"),
             ),
+            _ => Kernel::Dense,
         };
         let (constants, card) = (&config.profile.constants, &config.card);
         let (model, weights) = (&config.model, config.weights);

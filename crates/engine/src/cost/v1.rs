@@ -37,6 +37,7 @@ use super::decode::DecodeCost;
 use super::shape::StepShape;
 use crate::card::{DECODE_ATTENTION_US, Operations, through};
 use crate::model::Experts;
+use crate::model::layout::{Layer, Layout, Module, Role, Routed};
 use crate::profile::StepConstants;
 use crate::reach::Reach;
 use crate::{ResolvedConfig, Weights};
@@ -75,15 +76,23 @@ pub(super) struct V1Cost {
     products: Products,
 }
 
-/// Matrix products of the layers and of the output projection, as the time per parameter by rows.
+/// Matrix products of the layers and of the output projection.
 #[derive(Clone, Debug)]
 struct Products {
-    points: Vec<(f64, f64)>,
-    shared: f64,
-    expert: f64,
-    experts: Option<Experts>,
+    groups: Vec<Group>,
     head_points: Vec<(f64, f64)>,
     head: f64,
+}
+
+/// Matrices with the same format on one card.
+#[derive(Clone, Debug)]
+struct Group {
+    /// The time per parameter by rows.
+    points: Vec<(f64, f64)>,
+    /// The number of parameters; of experts: of one expert in each layer with experts.
+    parameters: f64,
+    /// How many experts there are, if a router chooses among the matrices.
+    routed: Option<Routed>,
 }
 
 impl V1Cost {
@@ -110,6 +119,8 @@ impl V1Cost {
             (experts.per_token + experts.shared) * experts.intermediate
         });
         let moved = 8.0 * hidden + (4.0 * query + 6.0 * kv + 3.0 * f64::from(passed) / cards);
+        let own = model.layout.as_ref().map(|layout| OfLayout::new(config, layout));
+        let moved = own.as_ref().map_or(layers * moved, |own| own.moved);
         let attention_us = operations.map_or(DECODE_ATTENTION_US, |it| it.decode_attention_us);
         let (reduction_s, reduction_row_s) = reduction(config, constants);
         let (stages_s, stages_row_s) = stages(config);
@@ -121,21 +132,26 @@ impl V1Cost {
                 + layers * (constants.layer_us + attention_us) * us
                 + reduction_s
                 + stages_s,
-            sequence_s: (constants.sequence_us + layers * constants.sequence_layer_us) * us,
+            sequence_s: (constants.sequence_us + layers * constants.sequence_layer_us) * us
+                + own.as_ref().map_or(0.0, |own| 2.0 * own.state / streamed),
             prompt_step_s: constants.prompt_step_us * us,
             prompt_s: layers * constants.prompt_layer_us * us,
-            row_s: layers * moved * numbers / streamed + reduction_row_s + stages_row_s,
+            row_s: moved * numbers / streamed
+                + reduction_row_s
+                + stages_row_s
+                + own.as_ref().map_or(0.0, |own| own.operations / attention),
             // Every card samples from the complete logits, which are gathered from all cards.
             sampled_s: f64::from(model.vocabulary) * SAMPLER_BYTES_PER_LOGIT / streamed,
-            context_token_s: layers * 2.0 * kv * config.kv_bytes_per_number
-                / kv_bandwidth
-                / counted,
-            square_s: 2.0 * layers * query / attention / counted,
+            context_token_s: match Reach::units(config) {
+                Some((bytes, _)) => bytes / kv_bandwidth,
+                None => layers * 2.0 * kv * config.kv_bytes_per_number / kv_bandwidth / counted,
+            },
+            square_s: match Reach::units(config) {
+                Some((_, operations)) => operations / 2.0 / attention,
+                None => 2.0 * layers * query / attention / counted,
+            },
             products: Products {
-                points: products(config, constants, config.weights),
-                shared: model.shared_parameters() / cards,
-                expert: model.expert_parameters() / cards,
-                experts: model.experts,
+                groups: groups(config, constants),
                 // Single-precision numbers have twice the bytes.
                 head: model.head_parameters() / cards * numbers / 2.0,
                 head_points: products(config, constants, Weights::Fp16),
@@ -189,14 +205,88 @@ impl V1Cost {
     }
 }
 
+impl Group {
+    fn seconds(&self, rows: f64) -> f64 {
+        let Some(routed) = self.routed else {
+            return self.parameters * through(&self.points, rows);
+        };
+        // Each expert multiplies only the rows that are routed to it.
+        let touched = routed.distinct(rows);
+        let own = (rows * f64::from(routed.per_token) / touched).max(1.0);
+        touched * self.parameters * through(&self.points, own)
+    }
+}
+
+/// The matrices of the layers on one card, by format.
+fn groups(config: &ResolvedConfig, constants: &StepConstants) -> Vec<Group> {
+    let (model, cards) = (&config.model, f64::from(config.tensor_parallel_size));
+    let Some(layout) = &model.layout else {
+        let points = products(config, constants, config.weights);
+        let shared = Group {
+            points: points.clone(),
+            parameters: model.shared_parameters() / cards,
+            routed: None,
+        };
+        let Some(Experts { count, per_token, .. }) = model.experts else { return vec![shared] };
+        let parameters = model.expert_parameters() / cards;
+        return vec![
+            shared,
+            Group { points, parameters, routed: Some(Routed { count, per_token }) },
+        ];
+    };
+    let mut groups: Vec<(Weights, Group)> = Vec::new();
+    let multiplied = |it: &&Module| matches!(it.role, Role::Product | Role::Plain);
+    for module in layout.loaded().filter(multiplied) {
+        let is_own = config.weights == model.weights || module.role == Role::Plain;
+        let weights = if is_own { module.weights } else { config.weights };
+        let (count, split) = (
+            module.routed.map_or(1.0, |it| f64::from(it.count)),
+            if module.is_split { cards } else { 1.0 },
+        );
+        let (parameters, routed) = (module.parameters as f64 / count / split, module.routed);
+        let is_same =
+            |known: &&mut (Weights, Group)| known.0 == weights && known.1.routed == routed;
+        match groups.iter_mut().find(is_same) {
+            Some((_, group)) => group.parameters += parameters,
+            None => {
+                let points = products(config, constants, weights);
+                groups.push((weights, Group { points, parameters, routed }));
+            }
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// What a row and a sequence cost on one card in a model with a layout, in addition to products and attention.
+struct OfLayout {
+    /// The numbers that one row moves in all layers.
+    moved: f64,
+    /// The operations of recurrent layers for one row.
+    operations: f64,
+    /// The bytes of the states of a sequence, which a step reads and writes.
+    state: f64,
+}
+
+impl OfLayout {
+    fn new(config: &ResolvedConfig, layout: &Layout) -> Self {
+        let cards = config.tensor_parallel_size;
+        let hidden = f64::from(config.model.hidden);
+        let of = |layer: &Layer| {
+            let (query, kv) = layer.attention.widths(cards);
+            let passed = f64::from(layer.feed.passed()) / f64::from(cards);
+            8.0 * hidden + (4.0 * query + 6.0 * kv + 3.0 * passed)
+        };
+        Self {
+            moved: layout.layers.iter().map(of).sum(),
+            operations: layout.layers.iter().map(|it| it.attention.operations(cards)).sum(),
+            state: layout.kept(config.kv_bytes_per_number, cards).state,
+        }
+    }
+}
+
 impl Products {
     fn seconds(&self, rows: f64) -> f64 {
-        let shared = self.shared * through(&self.points, rows);
-        let Some(experts) = self.experts else { return shared };
-        // Each expert multiplies only the rows that are routed to it.
-        let touched = experts.distinct(rows);
-        let own = (rows * f64::from(experts.per_token) / touched).max(1.0);
-        shared + touched * self.expert * through(&self.points, own)
+        self.groups.iter().map(|group| group.seconds(rows)).sum()
     }
 
     /// The time of the output projection for `sampled` rows, in seconds.
@@ -233,6 +323,11 @@ fn of_data_sheet(config: &ResolvedConfig, weights: Weights) -> [(f64, f64); 11] 
     let (stream_share, share, flops) = match (weights, card.fp8_flops_per_s) {
         (Weights::Fp8, Some(flops)) => (FP8_STREAM_SHARE, FP8_PRODUCTS_SHARE, flops),
         (Weights::Fp8, None) => (FP8_STREAM_SHARE, PRODUCTS_SHARE, card.dense_flops_per_s),
+        // Cards since Blackwell multiply four-bit floats with activations of at most eight bits, at least as fast as
+        // eight-bit floats. Older cards multiply them as weights of sixteen bits.
+        (Weights::Nvfp4 | Weights::Mxfp4, Some(flops)) if card.capability >= (10, 0) => {
+            (FP8_STREAM_SHARE, FP8_PRODUCTS_SHARE, flops)
+        }
         _ => (STREAM_SHARE, PRODUCTS_SHARE, config.flops_per_s()),
     };
     let read = weights.bytes_per_parameter() / (stream_share * card.bandwidth_bytes_per_s);

@@ -172,9 +172,9 @@ pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
 /// Returns the names of the constants that rows of models with these weights determine.
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
-        Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => &SHARED,
         Weights::Gptq | Weights::SqueezeLlm => &GPTQ,
         Weights::Awq => &AWQ,
+        _ => &SHARED,
     }
 }
 

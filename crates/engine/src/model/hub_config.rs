@@ -1,29 +1,28 @@
 //! Reads a model's sizes from a Hugging Face `config.json`, as vLLM reads it. Missing keys get the defaults that vLLM
 //! and the transformers library have for them. If a key without such a default is missing, the error names the key.
 
+mod context;
+mod families;
+mod keys;
+mod modules;
+mod quantised;
+
 use std::path::Path;
 
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde_json::{Map, Value};
 
+use super::layout::{Module, Role};
 use super::spec::{Experts, Mlp, ModelSpec};
 use super::windows::{WindowsError, windows};
 use crate::{EngineError, Weights};
+use context::context;
+use families::{Sizes, layout};
+use keys::{Config, without_literals};
+use quantised::Quantised;
 
 /// The default profile of models that are read from a file.
 const DEFAULT_PROFILE: &str = "vllm-0.23-h100-sxm";
-
-/// Keys with which configurations state the maximum sequence length; the smallest value is used.
-const CONTEXT_KEYS: [&str; 8] = [
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_length",
-    "max_sequence_length",
-    "max_seq_length",
-    "seq_len",
-    "model_max_length",
-];
 
 /// The known model types, each with its feed-forward block, and whether its output projection shares its matrix with
 /// the input embedding, unless `tie_word_embeddings` is given. The default of the transformers library is that it does;
@@ -74,10 +73,6 @@ const GEMMA3: [(&str, u32); 6] = [
     ("sliding_window", 4096),
 ];
 
-/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. For Gemma 3, vLLM multiplies
-/// the length for no kind.
-const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
-
 /// The largest accepted size, such as a width or a number of layers. All sizes of real models are smaller.
 const MOST: u32 = 1 << 24;
 
@@ -90,10 +85,18 @@ const MIXTURES: [&str; 4] = ["mixtral", "qwen3_moe", "deepseek", "gpt_oss"];
 /// If the file cannot be read, or does not describe a decoder-only transformer that the cost model supports.
 pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
-    let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
-        EngineError::Unreadable { path: shown.clone(), reason: error.to_string() }
-    })?;
-    parse(&text, &name_of(path))
+    let read = |path: &Path| {
+        file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| EngineError::Unreadable {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })
+    };
+    let text = read(path)?;
+    // ModelOpt of NVIDIA writes the formats of the weights into a file beside `config.json`.
+    let beside = path.with_file_name("hf_quant_config.json");
+    let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
+    let beside = if is_the_hubs && beside.exists() { Some(read(&beside)?) } else { None };
+    parse(&text, beside.as_deref(), &name_of(path))
         .map_err(|error| EngineError::Malformed { path: shown, reason: error.to_string() })
 }
 
@@ -123,7 +126,7 @@ enum ConfigError {
     /// The type of the model is unknown.
     #[error(
         "`model_type` \"{0}\" is not known; the known types are {known}",
-        known = TYPES.map(|(name, ..)| name).join(", ")
+        known = known_types()
     )]
     UnknownType(String),
     /// The heads do not divide the hidden size.
@@ -164,24 +167,55 @@ enum ConfigError {
     /// The quantisation is unknown.
     #[error(
         "`quantization_config`: method {method}{} is not known; the known methods are gptq, awq and squeezellm with \
-            4 bits, and fp8",
+            4 bits, fp8, mxfp4, compressed-tensors with 4-bit integers and with floats of 4 or 8 bits, and modelopt",
         bits.map_or_else(String::new, |bits| format!(" with {bits} bits"))
     )]
     Quantisation { method: String, bits: Option<u64> },
+    /// Models of this type are described only with one format for all layers.
+    #[error(
+        "`quantization_config`: models of type \"{0}\" are read only with gptq, awq, squeezellm or fp8 weights"
+    )]
+    Plain(String),
+    /// The algorithm of ModelOpt is unknown.
+    #[error(
+        "`quant_algo` \"{0}\" is not known; the known ones are FP8, FP8_PB_WO, NVFP4 and MXFP4"
+    )]
+    Algorithm(String),
+    /// A pattern for names of modules is not a regular expression.
+    #[error("`quantization_config`: \"{0}\" is not a regular expression")]
+    Pattern(String),
+    /// A list does not have an entry for each layer.
+    #[error("`{key}` has {found} entries for {layers} layers")]
+    PerLayer { key: &'static str, found: usize, layers: u32 },
+    /// The key means a form of the model that is not read.
+    #[error("`{0}`: models of this form cannot be described yet")]
+    NotRead(&'static str),
     /// The windows of attention cannot be read.
     #[error(transparent)]
     Windows(#[from] WindowsError),
 }
 
-fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
-    let config: Map<String, Value> = serde_json::from_str(text)?;
+/// The names of all types that can be read.
+fn known_types() -> String {
+    let types: Vec<_> = TYPES.iter().map(|(name, ..)| *name).chain(families::names()).collect();
+    types.join(", ")
+}
+
+fn parse(text: &str, beside: Option<&str>, name: &str) -> Result<ModelSpec, ConfigError> {
+    let config: Map<String, Value> = serde_json::from_str(&without_literals(text))?;
     let config = Config(with_defaults(config));
-    if config.number(&["kv_lora_rank"]).is_some() {
-        return Err(ConfigError::LatentAttention);
-    }
+    let beside: Option<Value> = beside.map(serde_json::from_str).transpose()?;
     let model_type = config.text("model_type").ok_or(ConfigError::NoType)?;
     let known = TYPES.iter().find(|(name, ..)| *name == model_type.to_lowercase());
-    let &(_, mlp, is_tied) = known.ok_or_else(|| ConfigError::UnknownType(model_type.clone()))?;
+    let is_layered = families::names().any(|name| name == model_type);
+    let (mlp, is_tied) = match known {
+        Some(&(_, mlp, is_tied)) => (mlp, is_tied),
+        None if is_layered => (Mlp::Gated, model_type.starts_with("gemma")),
+        None => return Err(ConfigError::UnknownType(model_type)),
+    };
+    if !is_layered && config.number(&["kv_lora_rank"]).is_some() {
+        return Err(ConfigError::LatentAttention);
+    }
     let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
     let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
     if heads == 0 || hidden % heads != 0 && config.number(&["head_dim"]).is_none() {
@@ -194,10 +228,15 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
         None if mlp == Mlp::Plain => {
             config.number(&["ffn_dim"]).unwrap_or(hidden.saturating_mul(4))
         }
+        // The layers have widths of their own.
+        None if is_layered => config.number(&["moe_intermediate_size"]).unwrap_or(hidden),
         None => return Err(ConfigError::NoIntermediate),
     };
     let layers = config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?;
-    let spec = ModelSpec {
+    let (context, rope) = context(&config)?;
+    let uniform = config.weights(beside.as_ref());
+    let is_uniform = !is_layered && (uniform.is_some() || mlp == Mlp::Plain);
+    let mut spec = ModelSpec {
         name: name.to_lowercase(),
         hub_id: String::new(),
         layers,
@@ -206,13 +245,18 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
         kv_heads: config.kv_heads(heads),
         head_dim: config.number(&["head_dim", "kv_channels"]).unwrap_or(hidden / heads),
         intermediate,
-        vocabulary: config.required(&["padded_vocab_size", "vocab_size"])?,
-        context: config.context()?,
+        vocabulary: match config.number(&["padded_vocab_size"]) {
+            Some(padded) => padded,
+            None => config.required(&["vocab_size"])?,
+        },
+        context,
         context_limit: None,
-        weights: config.weights()?,
+        rope,
+        weights: uniform.unwrap_or_default(),
         mlp,
-        experts: config.experts(&model_type)?,
-        windows: windows(&config.0, &model_type, layers)?,
+        experts: None,
+        windows: None,
+        layout: None,
         tied_embeddings: config
             .0
             .get("tie_word_embeddings")
@@ -221,7 +265,37 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, ConfigError> {
         default_profile: DEFAULT_PROFILE.to_owned(),
     };
     check_sizes(&spec)?;
+    if is_uniform && uniform.is_some() {
+        spec.experts = config.experts(&model_type)?;
+        spec.windows = windows(&config.0, &model_type, layers)?;
+        return Ok(spec);
+    }
+    let quantised = Quantised::of(&config, beside.as_ref())?;
+    if is_uniform {
+        return Err(ConfigError::Plain(model_type));
+    }
+    let sizes = Sizes {
+        layers,
+        hidden,
+        heads,
+        kv_heads: spec.kv_heads,
+        head_dim: spec.head_dim,
+        vocabulary: spec.vocabulary,
+        is_tied: spec.tied_embeddings,
+    };
+    let layout = layout(&config, &model_type, sizes, &quantised)?;
+    spec.weights = most_common(&layout.modules);
+    spec.layout = Some(Box::new(layout));
     Ok(spec)
+}
+
+/// The format of most of the parameters that engines quantise.
+fn most_common(modules: &[Module]) -> Weights {
+    let of = |weights: Weights| {
+        let same = |module: &&Module| module.role == Role::Product && module.weights == weights;
+        modules.iter().filter(same).map(|module| module.parameters).sum::<u64>()
+    };
+    Weights::ALL.into_iter().max_by_key(|&weights| of(weights)).unwrap_or_default()
 }
 
 /// If the file describes a model of images and text, moves the keys of the text model to the top level, because the
@@ -261,55 +335,7 @@ fn check_sizes(spec: &ModelSpec) -> Result<(), ConfigError> {
     Ok(())
 }
 
-struct Config(Map<String, Value>);
-
 impl Config {
-    fn text(&self, key: &str) -> Option<String> {
-        self.0.get(key)?.as_str().map(str::to_owned)
-    }
-
-    fn number(&self, keys: &[&str]) -> Option<u32> {
-        let value = keys.iter().find_map(|key| self.0.get(*key)?.as_u64())?;
-        u32::try_from(value).ok()
-    }
-
-    fn required(&self, keys: &[&'static str]) -> Result<u32, ConfigError> {
-        self.number(keys).filter(|&value| value > 0).ok_or(ConfigError::NoNumber(keys[0]))
-    }
-
-    fn kv_heads(&self, heads: u32) -> u32 {
-        if self.0.get("multi_query_attention").and_then(Value::as_bool) == Some(true) {
-            return self.number(&["multi_query_group_num"]).unwrap_or(1);
-        }
-        if self.0.get("multi_query").and_then(Value::as_bool) == Some(true) {
-            return 1;
-        }
-        self.number(&["num_key_value_heads", "num_kv_heads", "n_head_kv"]).unwrap_or(heads)
-    }
-
-    fn context(&self) -> Result<u32, ConfigError> {
-        let stated = CONTEXT_KEYS.iter().filter_map(|key| self.number(&[key])).min();
-        let stated = stated.ok_or(ConfigError::NoContext)?;
-        let Some(scaling) = self.0.get("rope_scaling").filter(|scaling| scaling.is_object()) else {
-            return Ok(stated);
-        };
-        let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
-        let is_gemma3 = self.text("model_type").is_some_and(|kind| kind.starts_with("gemma3"));
-        if is_gemma3 || kind.is_some_and(|kind| NOT_STRETCHED.contains(&kind)) {
-            return Ok(stated);
-        }
-        let before = scaling.get("original_max_position_embeddings").and_then(Value::as_u64);
-        let stretched = match (kind, before) {
-            (Some("yarn"), Some(before)) => before as f64,
-            _ => f64::from(stated),
-        };
-        let factor = scaling.get("factor").and_then(Value::as_f64).unwrap_or(1.0);
-        if !(factor > 0.0 && factor.is_finite()) {
-            return Err(ConfigError::Factor(factor));
-        }
-        Ok((stretched * factor) as u32)
-    }
-
     /// Returns the experts; `None` if the model is not a mixture of experts. Only one form is supported: all layers
     /// except the first few have experts, and all experts have the same width.
     fn experts(&self, model_type: &str) -> Result<Option<Experts>, ConfigError> {
@@ -342,16 +368,20 @@ impl Config {
         }))
     }
 
-    fn weights(&self) -> Result<Weights, ConfigError> {
+    /// The format of all matrices of layers, if they have one of the formats that all profiles know. `None`: the
+    /// matrices have different formats, or another one.
+    fn weights(&self, beside: Option<&Value>) -> Option<Weights> {
         let Some(quantization) = self.0.get("quantization_config") else {
-            return Ok(Weights::Fp16);
+            return beside.is_none().then_some(Weights::Fp16);
         };
         let method = quantization.get("quant_method").and_then(Value::as_str).unwrap_or("none");
         let bits = quantization.get("bits").or(quantization.get("w_bit")).and_then(Value::as_u64);
-        match (Weights::named(method), bits) {
-            (Some(weights), Some(4)) => Ok(weights),
-            (Some(Weights::Fp8), _) => Ok(Weights::Fp8),
-            _ => Err(ConfigError::Quantisation { method: method.to_owned(), bits }),
+        match (Weights::named(method)?, bits) {
+            (Weights::Fp8, _) => Some(Weights::Fp8),
+            (weights @ (Weights::Gptq | Weights::Awq | Weights::SqueezeLlm), Some(4)) => {
+                Some(weights)
+            }
+            _ => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::{Layout, Routed};
 use crate::Weights;
 
 /// The shape of the feed-forward block.
@@ -36,8 +37,8 @@ impl Experts {
     /// The expected number of distinct experts of a layer that `tokens` tokens are routed to. All experts are assumed
     /// to be equally likely.
     pub fn distinct(&self, tokens: f64) -> f64 {
-        let count = f64::from(self.count);
-        count * (1.0 - (1.0 - f64::from(self.per_token) / count).powf(tokens))
+        let Self { count, per_token, .. } = *self;
+        Routed { count, per_token }.distinct(tokens)
     }
 }
 
@@ -49,6 +50,23 @@ pub struct Windows {
     pub tokens: u32,
     /// The number of such layers. The other layers read the whole sequence.
     pub layers: u32,
+}
+
+/// How versions of vLLM derive the maximum sequence length of a model differently, because of its positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RopeLengths {
+    /// YaRN: from version 0.30 on, vLLM takes the stated maximum, without the factor of the scaling (pull request 56446).
+    Yarn {
+        /// The stated maximum, in tokens.
+        stated: u32,
+    },
+    /// LongRoPE: from version 0.11.1 on, vLLM serves the length before the scaling unless a longer one is requested
+    /// (pull request 27431).
+    Long {
+        /// The length before the scaling, in tokens.
+        original: u32,
+    },
 }
 
 /// The sizes of a decoder-only transformer.
@@ -79,6 +97,9 @@ pub struct ModelSpec {
     /// The largest limit that may be requested, if it is larger than `context`. Under profiles with
     /// [`crate::profile::StepConstants`], it is also the default limit.
     pub context_limit: Option<u32>,
+    /// How versions of vLLM differ in these limits; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rope: Option<RopeLengths>,
     /// The storage format of the linear layers.
     pub weights: Weights,
     /// The feed-forward block.
@@ -88,6 +109,10 @@ pub struct ModelSpec {
     /// The layers with sliding-window attention; absent: there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
+    /// The layers and modules, if the sizes above do not describe the model: its layers differ, or its modules have
+    /// different formats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Box<Layout>>,
     /// Whether input and output embedding are the same matrix.
     #[serde(default)]
     pub tied_embeddings: bool,
@@ -145,15 +170,24 @@ impl ModelSpec {
         f64::from(self.vocabulary) * f64::from(self.hidden)
     }
 
-    /// Bytes of the weights in memory: linear layers and embeddings. Embeddings are never quantised.
+    /// Bytes of the weights in memory: linear layers and embeddings. Embeddings are never quantised. With a layout: all
+    /// modules that an engine loads without speculative decoding.
     pub fn weight_bytes(&self, weights: Weights) -> f64 {
+        if let Some(layout) = &self.layout {
+            let other = (weights != self.weights).then_some(weights);
+            return layout.loaded().map(|module| module.bytes_as(other)).sum();
+        }
         let embeddings = if self.tied_embeddings { 1.0 } else { 2.0 };
         self.linear_parameters() * weights.bytes_per_parameter()
             + embeddings * self.head_parameters() * weights.bytes_per_activation()
     }
 
-    /// Bytes of the keys and values of one token, with sixteen bits per number.
+    /// Bytes of the keys and values of one token inside of all windows, with sixteen bits per number.
     pub fn kv_bytes_per_token(&self) -> f64 {
+        if let Some(layout) = &self.layout {
+            let kept = layout.kept(2.0, 1);
+            return kept.whole + kept.windowed;
+        }
         2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim) * 2.0
     }
 

@@ -22,8 +22,8 @@ pub(crate) enum ProfileError {
     #[error("constants.kv_reread_efficiency must be above 0")]
     Reread,
     /// The weights need the constants of steps.
-    #[error("weights: fp8 needs a section `steps`; without it, list fp16, gptq or awq")]
-    Fp8,
+    #[error("weights: {0} needs a section `steps`; without it, list fp16, gptq or awq")]
+    NeedsSteps(Weights),
     /// No profile has constants for these weights.
     #[error("weights: {0} has no constants; list fp16 or gptq")]
     NoConstants(Weights),

@@ -8,7 +8,7 @@ const LLAMA: &str = r#"{"model_type":"llama","hidden_size":5120,"num_hidden_laye
 
 #[test]
 fn a_llama_configuration_gives_its_sizes() {
-    let spec = parse(LLAMA, "Llama-2-13b").unwrap();
+    let spec = parse(LLAMA, None, "Llama-2-13b").unwrap();
     assert_eq!((spec.layers, spec.heads, spec.kv_heads, spec.head_dim), (40, 40, 40, 128));
     assert_eq!((spec.context, spec.weights, spec.mlp), (4096, Weights::Fp16, Mlp::Gated));
     assert!((spec.weight_bytes(Weights::Fp16) / 2e9 - 13.02).abs() < 0.01);
@@ -17,7 +17,7 @@ fn a_llama_configuration_gives_its_sizes() {
 fn with(key: &str, value: Value) -> Result<ModelSpec, ConfigError> {
     let mut config: Map<String, Value> = serde_json::from_str(LLAMA).expect("JSON");
     config.insert(key.to_owned(), value);
-    parse(&Value::Object(config).to_string(), "model")
+    parse(&Value::Object(config).to_string(), None, "model")
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn tied_embeddings_depend_on_the_model_type_unless_the_configuration_states_them
         let mut config: Map<String, Value> = serde_json::from_str(LLAMA).expect("JSON");
         config.insert("model_type".to_owned(), model_type.into());
         config.extend(stated.map(|tied| ("tie_word_embeddings".to_owned(), tied.into())));
-        let spec = parse(&Value::Object(config).to_string(), "model").unwrap();
+        let spec = parse(&Value::Object(config).to_string(), None, "model").unwrap();
         assert_eq!(spec.tied_embeddings, tied, "{model_type} {stated:?}");
     }
 }
@@ -89,7 +89,7 @@ fn the_different_key_names_of_chatglm_are_understood() {
         "num_attention_heads":32,"multi_query_attention":true,"multi_query_group_num":2,
         "ffn_hidden_size":13696,"padded_vocab_size":65024,"seq_length":8192,
         "kv_channels":128}"#;
-    let mut spec = parse(text, "chatglm3-6b").unwrap();
+    let mut spec = parse(text, None, "chatglm3-6b").unwrap();
     let known = crate::model::model("chatglm3-6b").unwrap();
     spec.hub_id.clone_from(&known.hub_id);
     spec.default_profile.clone_from(&known.default_profile);
@@ -99,7 +99,7 @@ fn the_different_key_names_of_chatglm_are_understood() {
 #[test]
 fn first_generation_qwen_states_the_sum_of_gate_and_up_projection_sizes() {
     let text = LLAMA.replace("llama", "qwen").replace("13824", "27392");
-    assert_eq!(parse(&text, "qwen-14b").unwrap().intermediate, 13_696);
+    assert_eq!(parse(&text, None, "qwen-14b").unwrap().intermediate, 13_696);
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn configurations_of_mixtures_of_experts_match_the_built_in_models() {
         "vocab_size":151936,"max_position_embeddings":40960}"#;
     for (text, name) in [(mixtral, "mixtral-8x7b"), (qwen, "qwen3-30b-a3b")] {
         let known = crate::model::model(name).unwrap();
-        let spec = parse(text, name).unwrap();
+        let spec = parse(text, None, name).unwrap();
         assert_eq!(spec.context, known.context_limit.unwrap_or(known.context));
         let (hub_id, context) = (known.hub_id.clone(), known.context);
         let context_limit = known.context_limit;
         assert_eq!(ModelSpec { hub_id, context, context_limit, ..spec }, known);
     }
     let sparse = qwen.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
-    assert!(parse(&sparse, "x").unwrap_err().to_string().contains("decoder_sparse_step"));
+    assert!(parse(&sparse, None, "x").unwrap_err().to_string().contains("decoder_sparse_step"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_parameters_of_deepseek_include_dense_first_layers_and_shared_experts() {
         "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
         "num_experts_per_tok":6,"first_k_dense_replace":1,"moe_layer_freq":1,
         "vocab_size":102400,"max_position_embeddings":4096}"#;
-    let found = parse(text, "x").unwrap().weight_bytes(Weights::Fp16) / 2e9;
+    let found = parse(text, None, "x").unwrap().weight_bytes(Weights::Fp16) / 2e9;
     assert!((found - 16.38).abs() < 0.01, "{found}");
 }
 
@@ -150,7 +150,7 @@ fn an_unsupported_configuration_is_an_error_that_names_the_key() {
             "`quantization_config`: method gptq with 8 bits is not known",
         ),
     ] {
-        let message = parse(&LLAMA.replace(from, to), "x").unwrap_err().to_string();
+        let message = parse(&LLAMA.replace(from, to), None, "x").unwrap_err().to_string();
         assert!(message.contains(key), "{key}: {message}");
     }
 }
@@ -166,7 +166,7 @@ fn the_text_model_of_gemma_3_is_read_with_its_defaults_and_its_windows() {
             "max_position_embeddings": 131072, "vocab_size": 262208
         }
     }"#;
-    let mut found = parse(config, "gemma-3-12b").expect("a model");
+    let mut found = parse(config, None, "gemma-3-12b").expect("a model");
     let known = crate::model::model("gemma-3-12b").expect("a known model");
     found.hub_id.clone_from(&known.hub_id);
     found.default_profile.clone_from(&known.default_profile);
