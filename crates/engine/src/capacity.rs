@@ -2,7 +2,7 @@
 //! measures the activations in a profiling run.
 
 use crate::kv::WindowShare;
-use crate::model::layout::{Layout, Role};
+use crate::model::layout::{Layout, Module, Role};
 use crate::{EngineError, ResolvedConfig, Weights};
 
 /// Gigabytes (10^9 bytes) in a byte.
@@ -37,9 +37,17 @@ impl Memory {
     ///
     /// The number of blocks is `floor((usable - weights - activations) / block)`.
     pub fn of(config: &ResolvedConfig) -> Self {
+        Self::of_ranks(config, 1)
+    }
+
+    /// The same for one card of `ranks` data-parallel ranks with expert parallelism, each of them on as many cards as
+    /// the configuration has: routed experts are split over the cards of all ranks, and everything else, with keys and
+    /// values, over those of one rank (`vllm/model_executor/layers/fused_moe/config.py`).
+    pub fn of_ranks(config: &ResolvedConfig, ranks: u32) -> Self {
         let card_bytes = config.card.memory_bytes as f64;
         let usable_bytes = card_bytes * config.gpu_memory_utilization;
-        let (weight_bytes, activation_bytes) = (weight_bytes(config), activation_bytes(config));
+        let (weight_bytes, activation_bytes) =
+            (weight_bytes(config, ranks), activation_bytes(config));
         let block = block_bytes(config);
         Self {
             card_bytes,
@@ -135,10 +143,10 @@ fn share_of_layers(config: &ResolvedConfig) -> f64 {
 
 /// The bytes of the weights on the card with the most weights. With several pipeline stages, the first stage has the
 /// input embedding, and the last stage has the output projection.
-fn weight_bytes(config: &ResolvedConfig) -> f64 {
+fn weight_bytes(config: &ResolvedConfig, ranks: u32) -> f64 {
     let (model, weights) = (&config.model, config.weights);
     if let Some(layout) = &model.layout {
-        return layout_bytes(config, layout);
+        return layout_bytes(config, layout, ranks);
     }
     let bytes = if config.pipeline_parallel_size == 1 {
         model.weight_bytes(weights)
@@ -146,16 +154,22 @@ fn weight_bytes(config: &ResolvedConfig) -> f64 {
         model.linear_parameters() * weights.bytes_per_parameter() * share_of_layers(config)
             + model.head_parameters() * weights.bytes_per_activation()
     };
-    bytes / f64::from(config.tensor_parallel_size)
+    let experts = model.linear_parameters() - model.shared_parameters();
+    let elsewhere = experts * (1.0 - 1.0 / f64::from(ranks));
+    let elsewhere = elsewhere * weights.bytes_per_parameter() * share_of_layers(config);
+    (bytes - elsewhere) / f64::from(config.tensor_parallel_size)
 }
 
 /// The bytes of the weights of a model with a layout. Each tensor-parallel card has all of the modules that are not split.
-fn layout_bytes(config: &ResolvedConfig, layout: &Layout) -> f64 {
+fn layout_bytes(config: &ResolvedConfig, layout: &Layout, ranks: u32) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let other = (config.weights != config.model.weights).then_some(config.weights);
+    let on_card = |module: &Module| {
+        let ranks = module.routed.map_or(1.0, |_| f64::from(ranks));
+        module.bytes_as(other) / if module.is_split { cards * ranks } else { 1.0 }
+    };
     let sum = |is_counted: fn(Role) -> bool| -> f64 {
-        let counted = layout.loaded().filter(|module| is_counted(module.role));
-        counted.map(|it| it.bytes_as(other) / if it.is_split { cards } else { 1.0 }).sum()
+        layout.loaded().filter(|module| is_counted(module.role)).map(on_card).sum()
     };
     let first = sum(|role| matches!(role, Role::Table | Role::Vision));
     let last = sum(|role| role == Role::Head);
@@ -176,7 +190,21 @@ fn activation_bytes(config: &ResolvedConfig) -> f64 {
         * tokens
         * f64::from(config.model.hidden)
         * width;
-    constants.activation_fixed_bytes + activations + split_k_bytes(config, tokens) / cards
+    let peak = if config.has_fitted_memory() { 0.0 } else { peak_bytes(config) };
+    constants.activation_fixed_bytes + activations + peak + split_k_bytes(config, tokens) / cards
+}
+
+/// Bytes of a logit of the sampler: in the type of activations, and in single precision (`vllm/v1/sample/sampler.py`).
+const LOGIT_BYTES: f64 = 2.0 + 4.0;
+
+/// The peak bytes of activations of a model whose memory no measured row states: those of the widest layer, or those of
+/// the logits of all sequences, whichever are more.
+fn peak_bytes(config: &ResolvedConfig) -> f64 {
+    let tokens = f64::from(config.limits.max_num_batched_tokens);
+    let numbers = config.model.numbers_at_once(config.tensor_parallel_size);
+    let layers = tokens * numbers * config.weights.bytes_per_activation();
+    let logits = f64::from(config.limits.max_num_seqs) * f64::from(config.model.vocabulary);
+    layers.max(logits * LOGIT_BYTES)
 }
 
 /// The peak bytes of partial outputs of the AWQ kernel; 0 for other weights. The kernel splits a product into parts,

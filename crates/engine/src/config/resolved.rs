@@ -122,6 +122,14 @@ impl ResolvedConfig {
         ))
     }
 
+    /// Whether the profile's constants for the memory of activations hold for the model. They were fitted to single
+    /// models. Only for models from files, other models count their activations; built-in models keep the constants.
+    pub(crate) fn has_fitted_memory(&self) -> bool {
+        let is_built_in = !self.model.hub_id.is_empty();
+        let grows = self.profile.constants.activation_bytes_per_token_hidden > 0.0;
+        self.profile.steps.is_none() || is_built_in || grows || self.is_fitted_to_model()
+    }
+
     /// Whether the profile has measured rows of this model.
     fn is_fitted_to_model(&self) -> bool {
         self.profile.provenance.iter().any(|known| known.table == self.model.name)

@@ -184,6 +184,9 @@ enum ConfigError {
     /// A pattern for names of modules is not a regular expression.
     #[error("`quantization_config`: \"{0}\" is not a regular expression")]
     Pattern(String),
+    /// A part of the configuration is missing.
+    #[error("`{0}` is absent")]
+    NotFound(&'static str),
     /// A list does not have an entry for each layer.
     #[error("`{key}` has {found} entries for {layers} layers")]
     PerLayer { key: &'static str, found: usize, layers: u32 },

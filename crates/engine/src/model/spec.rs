@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::{Layout, Routed};
+use super::layout::{Attention, Feed, Layer, Layout, Routed};
 use crate::Weights;
 
 /// The shape of the feed-forward block.
@@ -189,6 +189,22 @@ impl ModelSpec {
             return kept.whole + kept.windowed;
         }
         2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim) * 2.0
+    }
+
+    /// The numbers that the widest layer holds at once for each token on one of `cards` tensor-parallel cards.
+    pub fn numbers_at_once(&self, cards: u32) -> f64 {
+        let Self { hidden, heads, kv_heads, head_dim, .. } = *self;
+        if let Some(layout) = &self.layout {
+            let of = layout.layers.iter().map(|layer| layer.numbers_at_once(hidden, cards));
+            return of.fold(0.0, f64::max);
+        }
+        let (key, value) = (head_dim, head_dim);
+        let attention = Attention::Heads { heads, kv_heads, key, value, window: None };
+        let feed = self.experts.map_or(Feed::Dense { width: self.intermediate }, |it| {
+            let (count, per_token, width) = (it.count, it.per_token, it.intermediate);
+            Feed::Experts { count, per_token, width, shared: it.shared * width }
+        });
+        Layer { attention, feed }.numbers_at_once(hidden, cards)
     }
 
     /// Width of all query heads together.

@@ -1,4 +1,4 @@
-//! The configurations of 22 models of 2024 to 2026 (`configs.json`, without keys that no size depends on), held against a
+//! The configurations of 24 models of 2024 to 2026 (`configs.json`, without keys that no size depends on), held against a
 //! count of the tensors of their checkpoints (`tensors.txt`), and against the sizes that their makers state.
 
 mod tensors;
@@ -49,7 +49,7 @@ fn is_near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn the_bytes_of_weights_equal_a_count_of_the_tensors_of_each_checkpoint() {
     let counted = counted();
-    assert_eq!(counted.len(), 22);
+    assert_eq!(counted.len(), 24);
     for (name, config) in configs() {
         let spec = read(&name, &config, None).unwrap_or_else(|why| panic!("{name}: {why}"));
         let Counted { bytes, .. } = counted[&name];
@@ -93,12 +93,13 @@ fn the_numbers_of_parameters_are_those_that_the_makers_state() {
     }
 }
 
-/// A configuration on 16 cards of a kind that holds all of the models.
+/// A configuration on cards of a kind of which 16 hold each of the models.
 fn on_cards(name: &str, cards: u32) -> EngineConfig {
-    let mut config =
-        EngineConfig::new(known(name), EngineConfig::of_model("qwen3-14b").unwrap().profile);
-    let wanted = (config.model.name.as_str(), config.model.weights);
-    config.profile = choose(&config.profile, Some("vllm-0.23"), Some("b200"), wanted).unwrap();
+    let model = known(name);
+    let start = EngineConfig::of_model("qwen3-14b").expect("a known model").profile;
+    let wanted = (model.name.as_str(), model.weights);
+    let profile = choose(&start, Some("vllm-0.23"), Some("b200"), wanted).expect("a profile");
+    let mut config = EngineConfig::new(model, profile);
     config.tensor_parallel_size = Some(cards);
     config.max_model_len = Some(32_768);
     config
@@ -113,7 +114,7 @@ fn played(config: EngineConfig, count: u32, lengths: (u32, u32)) -> Vec<VirtualR
 fn every_model_is_served_and_longer_contexts_and_more_requests_never_take_less_time() {
     for name in configs().keys() {
         let cards =
-            if name.starts_with("qwen3.5-27b") || name.starts_with("gemma") { 8 } else { 16 };
+            if ["qwen3.5-27b", "gemma-4-26b-a4b"].contains(&name.as_str()) { 8 } else { 16 };
         let ended = |count, lengths| {
             let records = played(on_cards(name, cards), count, lengths);
             assert_eq!(records.len(), count as usize, "{name}");
@@ -302,5 +303,22 @@ fn prefix_caching_is_off_by_default_for_models_with_recurrent_layers() {
         assert_eq!(config.resolve().unwrap().prefix_caching, expected, "{name}");
         config.prefix_caching = Some(true);
         assert!(config.resolve().unwrap().prefix_caching, "{name}");
+    }
+}
+
+#[test]
+fn data_parallel_ranks_split_only_the_routed_experts() {
+    // 653.95e9 bytes of experts of DeepSeek V3, and 29.54e9 parameters of experts of Qwen3 30B in sixteen bits.
+    for (name, cards, experts) in [
+        ("deepseek-v3", 1, 654.07e9),
+        ("deepseek-v3", 4, 654.07e9),
+        ("qwen3-30b-a3b", 2, 2.0 * 28.99e9),
+    ] {
+        let resolved = on_cards(name, cards).resolve().expect("a configuration");
+        let of = |ranks| Memory::of_ranks(&resolved, ranks);
+        let saved = of(1).weight_bytes - of(8).weight_bytes;
+        let expected = experts / f64::from(cards) * 7.0 / 8.0;
+        assert!(is_near(saved, expected, 0.002), "{name} {cards}: {saved}, not {expected}");
+        assert_eq!(of(1).token_bytes, of(8).token_bytes);
     }
 }

@@ -29,9 +29,9 @@ pub struct EngineFlags {
     #[arg(long, value_parser = card_argument, value_name = "NAME|FILE", help_heading = "Engine")]
     #[serde(deserialize_with = "card_from_key")]
     card: Option<String>,
-    /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm and fp32 are accepted,
-    /// but uncalibrated (no profile was fitted to measurements with them) [default: the
-    /// quantization of the model]
+    /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm, fp32, int4, nvfp4 and
+    /// mxfp4 are accepted, but uncalibrated (no profile was fitted to measurements with them)
+    /// [default: the quantization of the model, which may differ from module to module]
     #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,

@@ -1,6 +1,8 @@
 //! `memory`: computes how the memory of a card is used: weights, activations, and keys and values. It also prints the
 //! longest sequence, and how many sequences of each length fit.
 
+mod layout;
+
 use std::fmt::Write as _;
 
 use clap::Args;
@@ -36,6 +38,11 @@ pub struct MemoryArgs {
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     #[arg(value_parser = some_tokens)]
     lengths: Vec<u32>,
+    /// Number of data-parallel ranks with expert parallelism, each on --tensor-parallel-size cards:
+    /// routed experts are split over all cards, all other weights over the cards of a rank
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    data_parallel_size: u32,
     /// Print one JSON document on stdout
     #[arg(long)]
     json: bool,
@@ -47,7 +54,7 @@ pub struct MemoryArgs {
 /// usage error, as in other commands.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
-    let found = Fit::of(&given, &arguments.lengths)?;
+    let found = Fit::of(&given, arguments.data_parallel_size, &arguments.lengths)?;
     let is_too_large = found.memory.kv_blocks == 0;
     if !is_too_large || arguments.json {
         print(&if arguments.json { format!("{:#}\n", found.json()) } else { found.text() })?;
@@ -55,6 +62,17 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let asks_context = arguments.engine.given().contains_key("max_model_len");
     if found.refused_context && !asks_context {
         return Ok(());
+    }
+    if found.ranks > 1 {
+        let Fit { ranks, resolved, .. } = &found;
+        let (model, cards) = (&resolved.model.name, resolved.tensor_parallel_size);
+        return match is_too_large || found.refused_context {
+            true => Err(Failure::usage(format!(
+                "{model} does not fit on {ranks} data-parallel ranks of {cards} cards; give more of them \
+                 (--data-parallel-size, --tensor-parallel-size), or a lower --max-model-len"
+            ))),
+            false => Ok(()),
+        };
     }
     let cards = is_too_large.then(|| found.cards_needed(&given)).flatten();
     Engine::new(given).map(drop).map_err(|error| match cards {
@@ -68,6 +86,8 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
 /// The use of the memory by one configuration.
 struct Fit {
     resolved: ResolvedConfig,
+    /// The number of data-parallel ranks.
+    ranks: u32,
     memory: Memory,
     /// The length of the longest sequence in tokens, limited by memory or by the engine.
     longest: u64,
@@ -85,9 +105,19 @@ fn some_tokens(text: &str) -> Result<u32, String> {
 }
 
 impl Fit {
-    fn of(config: &EngineConfig, lengths: &[u32]) -> Result<Self, Failure> {
+    fn of(config: &EngineConfig, ranks: u32, lengths: &[u32]) -> Result<Self, Failure> {
         let resolved = config.resolve().map_err(Failure::usage)?;
-        let memory = Memory::of(&resolved);
+        let model = &resolved.model;
+        let layout = model.layout.as_ref();
+        let routes = layout.is_some_and(|it| it.modules.iter().any(|it| it.routed.is_some()));
+        if ranks > 1 && !routes && model.experts.is_none() {
+            return Err(Failure::usage(format!(
+                "--data-parallel-size {ranks}: {} has no experts to split, so each rank is an engine \
+                 of its own; omit this flag",
+                model.name
+            )));
+        }
+        let memory = Memory::of_ranks(&resolved, ranks);
         let longest = memory.longest_sequence().min(resolved.limits.max_model_len);
         let longest = u64::from(longest);
         let most = resolved.limits.max_model_len;
@@ -109,7 +139,7 @@ impl Fit {
             )));
         }
         let rows = rows.into_iter().map(|tokens| (tokens, memory.sequences(tokens))).collect();
-        Ok(Self { resolved, memory, longest, refused_context, rows })
+        Ok(Self { resolved, ranks, memory, longest, refused_context, rows })
     }
 
     fn is_limited_by_memory(&self) -> bool {
@@ -123,7 +153,7 @@ impl Fit {
             "{} ({}) on {} under {} {}, profile {}\n\n",
             resolved.model.name,
             resolved.weights,
-            match resolved.tensor_parallel_size * resolved.pipeline_parallel_size {
+            match resolved.tensor_parallel_size * resolved.pipeline_parallel_size * self.ranks {
                 1 => resolved.card.name.clone(),
                 all => format!("{all} x {}", resolved.card.name),
             },
@@ -131,7 +161,7 @@ impl Fit {
             profile.engine_version,
             profile.name
         );
-        let of_each = if cards > 1 { ", of each card" } else { "" };
+        let of_each = if cards * self.ranks > 1 { ", of each card" } else { "" };
         let _ = writeln!(text, "{:<28} {:>10}", format!("memory{of_each}"), "GB");
         let usable = format!("usable ({} of it)", resolved.gpu_memory_utilization);
         let kv_bytes = memory.kv_tokens() as f64 * memory.token_bytes;
@@ -171,6 +201,16 @@ impl Fit {
                 "note: {layers} of {of} layers have sliding-window attention: they read only the last {tokens} tokens"
             );
         }
+        if let Some(found) = &resolved.model.layout {
+            text += &layout::text(resolved, self.ranks, found);
+        }
+        if self.ranks > 1 {
+            let ranks = self.ranks;
+            let _ = writeln!(
+                text,
+                "note: of {ranks} data-parallel ranks; sequences and KV tokens are those of one rank"
+            );
+        }
         for caveat in resolved.caveats() {
             let _ = writeln!(text, "note: {caveat}");
         }
@@ -189,7 +229,7 @@ impl Fit {
         let Self { resolved, memory, longest, rows, .. } = self;
         let slots = resolved.limits.max_num_seqs;
         let row = |(tokens, sequences): &(u32, u32)| json!({ "tokens": tokens, "fit": sequences, "run": (*sequences).min(slots) });
-        json!({
+        let mut document = json!({
             "model": resolved.model.name,
             "weights": resolved.weights.name(),
             "card": resolved.card.name,
@@ -210,7 +250,14 @@ impl Fit {
             "max_num_seqs": slots,
             "sequences": rows.iter().map(row).collect::<Vec<_>>(),
             "caveats": resolved.caveats(),
-        })
+        });
+        if self.ranks > 1 {
+            document["data_parallel_size"] = self.ranks.into();
+        }
+        if let (Some(found), Some(keys)) = (&resolved.model.layout, document.as_object_mut()) {
+            keys.extend(layout::json(resolved, found));
+        }
+        document
     }
 
     /// The smallest number of `CARDS` that is larger than the current number and with which the engine would start.

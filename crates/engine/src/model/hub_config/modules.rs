@@ -32,6 +32,11 @@ impl Matrix {
         }
     }
 
+    /// The same matrix in each of the experts of a layer.
+    pub fn experts(self, routed: Routed) -> Self {
+        Self { copies: u64::from(routed.count), routed: Some(routed), ..self }
+    }
+
     /// Each tensor-parallel card has the whole matrix.
     pub fn on_each_card(self) -> Self {
         Self { is_split: false, ..self }
@@ -137,13 +142,8 @@ impl<'a> Modules<'a> {
                 self.add(router.plain(Role::Plain).on_each_card());
                 for (name, shape) in gated(width) {
                     let name = format!("{at}.experts.0.{name}");
-                    let routed = Some(Routed { count, per_token });
-                    let copies = u64::from(count);
-                    self.add(Matrix {
-                        copies,
-                        routed,
-                        ..Matrix::of("routed experts", name, shape)
-                    });
+                    let routed = Routed { count, per_token };
+                    self.add(Matrix::of("routed experts", name, shape).experts(routed));
                 }
                 if shared > 0 {
                     let at = format!("{at}.shared_experts");

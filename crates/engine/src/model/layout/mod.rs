@@ -5,6 +5,7 @@
 mod attention;
 mod feed;
 mod module;
+mod peak;
 
 use std::fmt::Write;
 

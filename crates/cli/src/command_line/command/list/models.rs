@@ -19,9 +19,9 @@ pub fn models(names: &[String]) -> Result<String, Failure> {
         let _ = writeln!(
             text,
             "\n--model takes one of these, or the path of a config.json of a decoder-only \
-             transformer, dense or\nmixture of experts. Uncalibrated: mixtures of experts and \
-             sliding-window attention without measured rows,\nsqueezellm, fp32, an fp8 KV cache, \
-             pipeline stages."
+             transformer: dense, mixture\nof experts, latent attention (MLA), recurrent layers, and weights \
+             in several formats. Uncalibrated: models\nof these forms and sliding-window attention \
+             without measured rows, squeezellm, fp32, an fp8 KV cache,\npipeline stages."
         );
     }
     Ok(text)

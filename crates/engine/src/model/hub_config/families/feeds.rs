@@ -7,7 +7,8 @@ use super::super::keys::Config;
 use crate::model::layout::Feed;
 
 const COUNT: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
-const PER_TOKEN: [&str; 3] = ["num_experts_per_tok", "experts_per_token", "top_k_experts"];
+const PER_TOKEN: [&str; 4] =
+    ["num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts"];
 
 /// The block of each layer.
 pub(super) fn feeds(config: &Config, layers: u32) -> Result<Vec<Feed>, ConfigError> {
@@ -23,7 +24,7 @@ pub(super) fn feeds(config: &Config, layers: u32) -> Result<Vec<Feed>, ConfigErr
     let width = config.required(&["moe_intermediate_size", "intermediate_size"])?;
     let shared = config
         .number(&["shared_expert_intermediate_size", "shared_intermediate_size"])
-        .unwrap_or(config.number(&["n_shared_experts"]).unwrap_or(0) * width);
+        .unwrap_or(config.number(&["n_shared_experts", "num_shared_experts"]).unwrap_or(0) * width);
     let experts = Feed::Experts { count, per_token, width, shared };
     let kinds = config.kinds("mlp_layer_types", layers)?;
     let first = config.number(&["first_k_dense_replace"]).unwrap_or(0);

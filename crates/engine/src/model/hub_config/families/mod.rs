@@ -5,6 +5,7 @@ mod feeds;
 mod heads;
 mod hybrid;
 mod latent;
+mod states;
 mod vision;
 
 use super::ConfigError;
@@ -48,7 +49,7 @@ trait Family {
 }
 
 /// Types whose layers differ from each other, or have other matrices than [`super::TYPES`].
-const TYPES: [(&str, &dyn Family); 15] = [
+const TYPES: [(&str, &dyn Family); 19] = [
     ("deepseek_v2", &latent::Latent),
     ("deepseek_v3", &latent::Latent),
     ("deepseek_v32", &latent::Latent),
@@ -60,6 +61,10 @@ const TYPES: [(&str, &dyn Family); 15] = [
     ("qwen3_next", &hybrid::Hybrid),
     ("qwen3_5_text", &hybrid::Hybrid),
     ("qwen3_5_moe_text", &hybrid::Hybrid),
+    ("kimi_linear", &states::Kda),
+    ("nemotron_h", &states::Mamba),
+    ("qwen3_vl_text", &heads::Heads),
+    ("qwen3_vl_moe_text", &heads::Heads),
     ("glm4_moe", &heads::Heads),
     ("minimax_m2", &heads::Heads),
     ("nemotron-nas", &heads::Heads),
