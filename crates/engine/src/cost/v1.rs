@@ -143,7 +143,13 @@ impl V1Cost {
             // Every card samples from the complete logits, which are gathered from all cards.
             sampled_s: f64::from(model.vocabulary) * SAMPLER_BYTES_PER_LOGIT / streamed,
             context_token_s: match Reach::units(config) {
-                Some((bytes, _)) => bytes / kv_bandwidth,
+                // A step that decodes is slowed down by reading, or by multiplying.
+                Some((bytes, _)) => {
+                    bytes
+                        * own.as_ref().map_or(0.0, |own| {
+                            (1.0 / kv_bandwidth).max(own.operations_per_byte / attention)
+                        })
+                }
                 None => layers * 2.0 * kv * config.kv_bytes_per_number / kv_bandwidth / counted,
             },
             square_s: match Reach::units(config) {
@@ -265,6 +271,8 @@ struct OfLayout {
     operations: f64,
     /// The bytes of the states of a sequence, which a step reads and writes.
     state: f64,
+    /// The operations of attention for each byte of the cache that a decode step reads.
+    operations_per_byte: f64,
 }
 
 impl OfLayout {
@@ -276,7 +284,11 @@ impl OfLayout {
             let passed = f64::from(layer.feed.passed()) / f64::from(cards);
             8.0 * hidden + (4.0 * query + 6.0 * kv + 3.0 * passed)
         };
+        let parts = layout.reads(config.kv_bytes_per_number, cards);
+        let bytes: f64 = parts.iter().map(|part| part.per_token).sum();
+        let decoding: f64 = layout.layers.iter().map(|it| it.attention.decoding(cards)).sum();
         Self {
+            operations_per_byte: if bytes > 0.0 { decoding / bytes } else { 0.0 },
             moved: layout.layers.iter().map(of).sum(),
             operations: layout.layers.iter().map(|it| it.attention.operations(cards)).sum(),
             state: layout.kept(config.kv_bytes_per_number, cards).state,

@@ -6,6 +6,7 @@ mod tensors;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use inferometer_engine::cost::{CostModel, StepShape};
 use inferometer_engine::model::layout::Role;
 use inferometer_engine::model::{ModelSpec, model};
 use inferometer_engine::{
@@ -321,4 +322,47 @@ fn data_parallel_ranks_split_only_the_routed_experts() {
         assert!(is_near(saved, expected, 0.002), "{name} {cards}: {saved}, not {expected}");
         assert_eq!(of(1).token_bytes, of(8).token_bytes);
     }
+}
+
+#[test]
+fn activations_grow_with_the_tokens_of_a_step_and_the_widest_layer_except_for_built_in_models() {
+    let of = |name: &str, cards: u32, tokens: u32| {
+        let mut config = on_cards(name, cards);
+        (config.max_num_batched_tokens, config.max_num_seqs) = (Some(tokens), Some(256));
+        memory(&config).activation_bytes
+    };
+    for (name, cards, numbers) in [
+        // Residual stream, and two workspaces of 8 experts of a token.
+        ("deepseek-v3", 8, 2 * 7168 + 8 * (7168 + 7168) + 3 * 2048 / 8),
+        // Gate, up and their product.
+        ("meta-llama-3.1-70b", 8, 2 * 8192 + 3 * 28_672 / 8),
+        // Queries, keys, values and outputs of 24 heads with 4 key-value heads are less than 3 x 17,408.
+        ("qwen3.5-27b", 1, 2 * 5120 + 3 * 17_408),
+    ] {
+        let more = of(name, cards, 32_768) - of(name, cards, 16_384);
+        let expected = 2.0 * 16_384.0 * f64::from(numbers);
+        assert!(is_near(more, expected, 1e-6), "{name}: {more}, not {expected}");
+    }
+    let mut config = EngineConfig::of("qwen3-32b", Some("vllm-0.23-h100-sxm")).expect("a model");
+    config.tensor_parallel_size = Some(4);
+    assert_eq!(memory(&config).activation_bytes, 150_000_000.0);
+}
+
+#[test]
+fn decoding_reads_the_latents_on_each_card_and_multiplies_them_with_all_heads_of_the_card() {
+    let seconds_per_token = |cards: u32| {
+        let cost = CostModel::new(&on_cards("deepseek-v3", cards).resolve().expect("resolved"));
+        // Contexts of such models are counted in units of 1 / 65,536 of what a token needs.
+        let decode = |tokens: u64| {
+            cost.seconds(StepShape::Decode { sequences: 1, context: tokens << 16, generated: 0 })
+        };
+        (decode(1_000_000) - decode(0)) / 1e6
+    };
+    // 128 heads multiply each latent of 576 numbers 1,088 times on one card: more than the card does in the time in which
+    // it reads the latent. On 16 cards each card has 8 heads, but reads all of the latents.
+    let (one, eight, sixteen) = (seconds_per_token(1), seconds_per_token(8), seconds_per_token(16));
+    assert!(one > 1.05 * sixteen, "{one} {sixteen}");
+    assert!(is_near(eight, sixteen, 1e-9), "{eight} {sixteen}");
+    let read = 70_272.0 / sixteen / 8e12;
+    assert!((0.5..1.0).contains(&read), "the share of the bandwidth of the card: {read}");
 }

@@ -55,18 +55,21 @@ struct Names {
 impl Names {
     fn of(list: Option<&Value>) -> Result<Self, ConfigError> {
         let mut names = Self::default();
+        // The text model of a model of images is a part of it; its modules are named here as if it were alone.
+        let alone = |it: &str| it.replace("language_model.", "").replace(r"language_model\.", "");
         for pattern in
             list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
         {
+            let pattern = alone(pattern);
             if let Some(expression) = pattern.strip_prefix("re:") {
                 // `re.match` of Python: from the start of the name.
                 let found = Regex::new(&format!("^(?:{expression})"));
-                let found = found.map_err(|_| ConfigError::Pattern(pattern.to_owned()))?;
+                let found = found.map_err(|_| ConfigError::Pattern(pattern.clone()))?;
                 names.expressions.push(found);
             } else if pattern.contains('*') {
-                names.wild.push(pattern.to_owned());
+                names.wild.push(pattern);
             } else {
-                names.exact.insert(pattern.to_owned());
+                names.exact.insert(pattern);
             }
         }
         Ok(names)
@@ -294,6 +297,7 @@ mod tests {
             ("model.layers.*.self_attn", "model.layers.3.self_attn.q_proj", true),
             ("model.layers.*.self_attn", "model.layers.3.mlp.up_proj", false),
             ("re:.*self_attn.*", "model.layers.3.self_attn.q_proj", true),
+            ("model.language_model.layers.3.mlp.gate", "model.layers.3.mlp.gate", true),
             (r"re:.*mlp\.(gate|up)_proj.*", "model.layers.0.mlp.up_proj", true),
             (r"re:.*mlp\.(gate|up)_proj.*", "model.layers.0.mlp.experts.0.up_proj", false),
         ] {

@@ -284,6 +284,17 @@ impl Attention {
         }
     }
 
+    /// The operations for each token of the cache that a decode step reads, on one card. Latents are multiplied with
+    /// queries of their own width, instead of keys and values of heads.
+    pub fn decoding(self, cards: u32) -> f64 {
+        match self {
+            Self::Latent { heads, rank, rope, index: None, .. } => {
+                2.0 * f64::from(heads.div_ceil(cards)) * f64::from(2 * rank + rope)
+            }
+            _ => self.pairs(cards).iter().map(|part| part.per_token).sum(),
+        }
+    }
+
     /// The operations of a recurrent layer for one token on one of `cards` cards: the state decays, is read for the
     /// key, gets the outer product of key and value, and is read for the query. 0 for other layers.
     pub fn operations(self, cards: u32) -> f64 {
