@@ -184,6 +184,9 @@ enum ConfigError {
     /// A pattern for names of modules is not a regular expression.
     #[error("`quantization_config`: \"{0}\" is not a regular expression")]
     Pattern(String),
+    /// A number is larger than that of any model.
+    #[error("`{key}`: {size} must be at most {most}")]
+    TooLarge { key: String, size: u64, most: u64 },
     /// A part of the configuration is missing.
     #[error("`{0}` is absent")]
     NotFound(&'static str),

@@ -3,6 +3,7 @@
 
 mod tensors;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -365,4 +366,32 @@ fn decoding_reads_the_latents_on_each_card_and_multiplies_them_with_all_heads_of
     assert!(is_near(eight, sixteen, 1e-9), "{eight} {sixteen}");
     let read = 70_272.0 / sixteen / 8e12;
     assert!((0.5..1.0).contains(&read), "the share of the bandwidth of the card: {read}");
+}
+
+#[test]
+fn a_configuration_with_impossible_numbers_is_refused_or_read_without_overflow() {
+    for (name, config) in configs() {
+        let text = config.to_string();
+        // The first number of each key in turn, as none, as the largest that is accepted, and far above.
+        let mut seen = BTreeSet::new();
+        let digits = |at: &usize| {
+            let before = text[..*at].bytes().last();
+            before == Some(b':') && text.as_bytes()[*at].is_ascii_digit()
+        };
+        for at in (1..text.len()).filter(digits) {
+            let key = text[..at].rsplit('"').nth(1).unwrap_or_default();
+            if !seen.insert(key) {
+                continue;
+            }
+            let end = at + text[at..].find(|it: char| !it.is_ascii_digit()).expect("an end");
+            for number in ["0", "16777216", "99999999999"] {
+                let changed = format!("{}{number}{}", &text[..at], &text[end..]);
+                let Ok(config) = serde_json::from_str(&changed) else { continue };
+                if let Ok(spec) = read(&name, &config, None) {
+                    let bytes = spec.weight_bytes(spec.weights);
+                    assert!(bytes > 0.0 && bytes.is_finite(), "{changed}");
+                }
+            }
+        }
+    }
 }

@@ -77,7 +77,8 @@ impl<'a> Modules<'a> {
         let of = if routed.is_some() { Of::Experts } else { Of::Layer };
         let stored = format.unwrap_or_else(|| self.quantised.format(&name, of));
         let format = if role == Role::Table { stored.by_row() } else { stored };
-        let (parameters, bytes) = (copies * shape.0 * shape.1, copies * format.bytes(shape));
+        let parameters = copies.saturating_mul(shape.0).saturating_mul(shape.1);
+        let bytes = copies.saturating_mul(format.bytes(shape));
         let (module, role, routed) = if self.is_draft {
             ("layers that draft tokens", Role::Draft, None)
         } else {
@@ -89,8 +90,8 @@ impl<'a> Modules<'a> {
                 && (known.role, known.routed, known.is_split) == (role, routed, is_split)
         };
         if let Some(known) = self.all.iter_mut().find(is_same) {
-            known.parameters += parameters;
-            known.bytes += bytes;
+            known.parameters = known.parameters.saturating_add(parameters);
+            known.bytes = known.bytes.saturating_add(bytes);
             return;
         }
         let (name, weights) = (module.to_owned(), format.weights);

@@ -39,8 +39,10 @@ impl Format {
     /// The bytes of a matrix with its scales.
     pub fn bytes(self, (rows, columns): (u64, u64)) -> u64 {
         let blocks = |size: u64, block: u64| if block == 0 { 1 } else { size.div_ceil(block) };
-        let scales = blocks(rows, self.block.0) * blocks(columns, self.block.1) * self.scale_bits;
-        (rows * columns * self.bits + scales).div_ceil(8)
+        let of =
+            |rows: u64, columns: u64, bits: u64| rows.saturating_mul(columns).saturating_mul(bits);
+        let scales = of(blocks(rows, self.block.0), blocks(columns, self.block.1), self.scale_bits);
+        of(rows, columns, self.bits).saturating_add(scales).div_ceil(8)
     }
 }
 

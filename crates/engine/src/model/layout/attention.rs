@@ -140,11 +140,6 @@ impl Part {
         Self { window: u32::MAX, per_token }
     }
 
-    /// The amount for a sequence of `tokens` tokens.
-    pub fn of(self, tokens: u32) -> f64 {
-        f64::from(tokens.min(self.window)) * self.per_token
-    }
-
     /// Adds up the parts with equal windows. Parts without an amount are left out.
     pub fn merged(parts: impl Iterator<Item = Self>) -> Vec<Self> {
         let mut merged: Vec<Self> = Vec::new();

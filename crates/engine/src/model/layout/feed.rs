@@ -43,7 +43,9 @@ impl Feed {
         match self {
             Self::None | Self::Linear => 0,
             Self::Dense { width } => width,
-            Self::Experts { per_token, width, shared, .. } => per_token * width + shared,
+            Self::Experts { per_token, width, shared, .. } => {
+                per_token.saturating_mul(width).saturating_add(shared)
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 use super::super::ConfigError;
 use super::super::keys::Config;
 use super::super::modules::{Matrix, Modules};
-use super::{Family, Sizes};
+use super::{Family, Sizes, product};
 use crate::model::layout::{Attention, Feed, Index, Layer, Role};
 
 pub(super) struct Compressed;
@@ -146,11 +146,11 @@ impl Family for Compressed {
 /// keep two groups of latents of double width.
 fn state(ratio: u32, dim: u32, index: Option<Index>, shared: bool) -> u32 {
     let sides = if ratio == 4 && !shared { 2 } else { 1 };
-    let of = |width: u32| (sides * ratio) * (sides * width) * 2 * 4;
+    let of = |width: u32| product(&[sides, ratio, sides, width, 2 * 4]);
     match ratio {
         0 | 1 => 0,
         _ if shared => of(dim),
-        _ => of(dim) + index.map_or(0, |it| of(it.dim)),
+        _ => of(dim).saturating_add(index.map_or(0, |it| of(it.dim))),
     }
 }
 
@@ -170,7 +170,8 @@ fn engram(config: &Config, hidden: u64, modules: &mut Modules) -> Result<(), Con
         modules.add(
             Matrix::of("n-gram tables", format!("{at}.embed"), (u64::from(rows), width)).table(),
         );
-        let shape = (hidden * (streams + 1), grams * heads * width);
+        let inputs = grams.saturating_mul(heads).saturating_mul(width);
+        let shape = (hidden * (streams + 1), inputs);
         modules.add(Matrix::of("n-gram projection", format!("{at}.wkv"), shape).on_each_card());
     }
     Ok(())

@@ -22,9 +22,13 @@ pub(super) fn feeds(config: &Config, layers: u32) -> Result<Vec<Feed>, ConfigErr
         return Err(ConfigError::PerToken { per_token, key, count });
     }
     let width = config.required(&["moe_intermediate_size", "intermediate_size"])?;
-    let shared = config
-        .number(&["shared_expert_intermediate_size", "shared_intermediate_size"])
-        .unwrap_or(config.number(&["n_shared_experts", "num_shared_experts"]).unwrap_or(0) * width);
+    let shared =
+        config.number(&["shared_expert_intermediate_size", "shared_intermediate_size"]).unwrap_or(
+            config
+                .number(&["n_shared_experts", "num_shared_experts"])
+                .unwrap_or(0)
+                .saturating_mul(width),
+        );
     let experts = Feed::Experts { count, per_token, width, shared };
     let kinds = config.kinds("mlp_layer_types", layers)?;
     let first = config.number(&["first_k_dense_replace"]).unwrap_or(0);

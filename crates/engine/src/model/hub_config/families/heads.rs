@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::super::ConfigError;
 use super::super::keys::Config;
 use super::super::modules::Modules;
+use super::super::{ConfigError, MOST};
 use super::{Family, Sizes, feeds, latent};
 use crate::model::layout::{Attention, Feed, Layer};
 use crate::model::windows::windows;
@@ -175,5 +175,10 @@ fn searched_feed(sizes: Sizes, block: &Value) -> Result<Feed, ConfigError> {
     let factor = part.and_then(|it| it.get("ffn_mult")).and_then(Value::as_f64);
     let factor = factor.filter(|&it| it > 0.0).ok_or(ConfigError::NoNumber("ffn_mult"))?;
     let width = (2.0 * factor * f64::from(sizes.hidden) / 3.0) as u32;
-    Ok(Feed::Dense { width: width.div_ceil(256) * 256 })
+    let width = width.div_ceil(256).saturating_mul(256);
+    if width > MOST {
+        let (key, size, most) = ("ffn_mult".to_owned(), u64::from(width), u64::from(MOST));
+        return Err(ConfigError::TooLarge { key, size, most });
+    }
+    Ok(Feed::Dense { width })
 }

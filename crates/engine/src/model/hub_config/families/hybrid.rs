@@ -4,7 +4,7 @@
 use super::super::ConfigError;
 use super::super::keys::Config;
 use super::super::modules::{Matrix, Modules};
-use super::{Family, Sizes};
+use super::{Family, Sizes, product};
 use crate::model::layout::{Attention, Feed, Layer, Recurrence, Role};
 
 pub(super) struct Hybrid;
@@ -25,7 +25,7 @@ impl Family for Hybrid {
             heads: value_heads,
             key,
             value,
-            channels: 2 * key_heads * key + value_heads * value,
+            channels: product(&[2, key_heads, key]).saturating_add(product(&[value_heads, value])),
             kernel: config.required(&["linear_conv_kernel_dim"])?,
             number: if is_single { 4 } else { 2 },
         };
@@ -47,7 +47,8 @@ impl Family for Hybrid {
         let hidden = u64::from(sizes.hidden);
         match layer.attention {
             Attention::Heads { heads, kv_heads, key, .. } => {
-                let (queries, keys) = (u64::from(heads * key), u64::from(kv_heads * key));
+                let of = |heads: u32| u64::from(heads) * u64::from(key);
+                let (queries, keys) = (of(heads), of(kv_heads));
                 // The projection of queries also gives a gate for each output.
                 let gate = if config.is_true("attn_output_gate")
                     || config.text("model_type").as_deref() == Some("qwen3_next")

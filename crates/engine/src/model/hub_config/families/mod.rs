@@ -76,6 +76,28 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TYPES.iter().map(|(name, _)| *name)
 }
 
+/// The most layers that are described one by one. All real models have fewer.
+const MOST_LAYERS: u64 = 4096;
+
+/// Rejects numbers that are larger than those of any model, because they would take too long, or make sums overflow.
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let parts = ["vision_config", "linear_attn_config"].into_iter();
+    let parts = parts.filter_map(|part| config.value(part)?.as_object()).chain([&config.0]);
+    for (key, size) in parts.flatten().filter_map(|(key, value)| Some((key, value.as_u64()?))) {
+        let is_layers = key.ends_with("_layers") || key == "depth";
+        let most = if is_layers { MOST_LAYERS } else { u64::from(super::MOST) };
+        if size > most {
+            return Err(ConfigError::TooLarge { key: key.clone(), size, most });
+        }
+    }
+    Ok(())
+}
+
+/// A product that is not larger than the largest number.
+fn product(factors: &[u32]) -> u32 {
+    factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
+}
+
 /// The layers and weights of a model.
 pub(super) fn layout(
     config: &Config,
@@ -83,6 +105,7 @@ pub(super) fn layout(
     sizes: Sizes,
     quantised: &Quantised,
 ) -> Result<Layout, ConfigError> {
+    check(config)?;
     let named = TYPES.iter().find(|(name, _)| *name == model_type).map(|(_, family)| *family);
     // The other known types have the matrices of Llama.
     let family = named.unwrap_or(&heads::Heads);

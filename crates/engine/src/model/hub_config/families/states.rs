@@ -6,7 +6,7 @@ use super::super::ConfigError;
 use super::super::keys::Config;
 use super::super::modules::{Matrix, Modules};
 use super::latent::Latent;
-use super::{Family, Sizes};
+use super::{Family, Sizes, product};
 use crate::model::layout::{Attention, Feed, Layer, Recurrence, Role, Routed};
 
 /// Kimi Linear.
@@ -24,7 +24,7 @@ impl Family for Kda {
             heads,
             key: dim,
             value: dim,
-            channels: 3 * heads * dim,
+            channels: product(&[3, heads, dim]),
             kernel: part.required(&["short_conv_kernel_size"])?,
             number: 4,
         };
@@ -96,7 +96,11 @@ impl Family for Mamba {
             heads: states,
             key: size,
             value: dim,
-            channels: states * dim + 2 * config.required(&["n_groups"])? * size,
+            channels: product(&[states, dim]).saturating_add(product(&[
+                2,
+                config.required(&["n_groups"])?,
+                size,
+            ])),
             kernel: config.required(&["conv_kernel"])?,
             number: if dtype.as_deref() == Some("float32") { 4 } else { 2 },
         };
@@ -127,7 +131,8 @@ impl Family for Mamba {
         let at = format!("{at}.mixer");
         match layer.attention {
             Attention::Heads { heads, kv_heads, key, .. } => {
-                let (queries, keys) = (u64::from(heads * key), u64::from(kv_heads * key));
+                let of = |heads: u32| u64::from(heads) * u64::from(key);
+                let (queries, keys) = (of(heads), of(kv_heads));
                 let of_heads = [
                     ("q_proj", (queries, hidden)),
                     ("k_proj", (keys, hidden)),

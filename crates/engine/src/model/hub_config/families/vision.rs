@@ -34,71 +34,73 @@ pub(super) fn add(
         left_out.push(format!("the layers for images (vision_config of type \"{kind}\")"));
         return Ok(left_out);
     }?;
-    modules.add(Matrix::of("layers for images", "vision", (counted, 1)).plain(Role::Vision));
+    modules.add(Matrix::of("layers for images", "vision", (counted as u64, 1)).plain(Role::Vision));
     Ok(left_out)
 }
 
 /// The sizes of a tower.
 struct Tower {
-    layers: u64,
-    width: u64,
-    intermediate: u64,
+    layers: f64,
+    width: f64,
+    intermediate: f64,
 }
 
 impl Tower {
     fn of(vision: &Config, keys: [&'static str; 3]) -> Result<Self, ConfigError> {
-        let of = |key| vision.required(&[key]).map(u64::from);
+        let of = |key| vision.required(&[key]).map(f64::from);
         Ok(Self { layers: of(keys[0])?, width: of(keys[1])?, intermediate: of(keys[2])? })
     }
 
     /// Parameters of the layers: four matrices of attention, and `matrices` of the block behind it. With biases, each
     /// matrix has one for each output, and each of the two norms has a weight and a bias.
-    fn layers(&self, matrices: u64, has_biases: bool) -> u64 {
+    fn layers(&self, matrices: f64, has_biases: bool) -> f64 {
         let Self { layers, width, intermediate } = *self;
         let biases =
-            if has_biases { 4 * width + intermediate + width + 4 * width } else { 2 * width };
-        layers * (4 * width * width + matrices * width * intermediate + biases)
+            if has_biases { 4.0 * width + intermediate + width + 4.0 * width } else { 2.0 * width };
+        layers * (4.0 * width * width + matrices * width * intermediate + biases)
     }
 }
 
 /// `Qwen3_5VisionModel`: patches of two images, a table of positions, and a merger of 2 x 2 patches.
-fn qwen(vision: &Config) -> Result<u64, ConfigError> {
+fn qwen(vision: &Config) -> Result<f64, ConfigError> {
     let tower = Tower::of(vision, ["depth", "hidden_size", "intermediate_size"])?;
-    let of = |key| vision.required(&[key]).map(u64::from);
-    let patch = of("in_channels")? * of("temporal_patch_size")? * of("patch_size")?.pow(2);
-    let merged = tower.width * of("spatial_merge_size")?.pow(2);
-    let ends = tower.width * (patch + 1 + of("num_position_embeddings")?);
-    let merger = merged * (merged + 1) + of("out_hidden_size")? * (merged + 1) + 2 * tower.width;
-    Ok(tower.layers(2, true) + ends + merger)
+    let of = |key| vision.required(&[key]).map(f64::from);
+    let patch = of("in_channels")? * of("temporal_patch_size")? * of("patch_size")?.powi(2);
+    let merged = tower.width * of("spatial_merge_size")?.powi(2);
+    let ends = tower.width * (patch + 1.0 + of("num_position_embeddings")?);
+    let merger =
+        merged * (merged + 1.0) + of("out_hidden_size")? * (merged + 1.0) + 2.0 * tower.width;
+    Ok(tower.layers(2.0, true) + ends + merger)
 }
 
 /// `MoonViT3d` of Kimi K2.5: as above, with patches of one image.
-fn kimi(vision: &Config) -> Result<u64, ConfigError> {
+fn kimi(vision: &Config) -> Result<f64, ConfigError> {
     let keys = ["vt_num_hidden_layers", "vt_hidden_size", "vt_intermediate_size"];
     let tower = Tower::of(vision, keys)?;
-    let of = |key| vision.required(&[key]).map(u64::from);
+    let of = |key| vision.required(&[key]).map(f64::from);
     let positions = of("init_pos_emb_height")? * of("init_pos_emb_width")?;
-    let ends = tower.width * (3 * of("patch_size")?.pow(2) + 1 + positions + 2);
-    let sides = vision.all_numbers("merge_kernel_size").into_iter().map(u64::from);
-    let merged = tower.width * sides.product::<u64>();
-    let merger = merged * (merged + 1) + of("text_hidden_size")? * (merged + 1) + 2 * tower.width;
-    Ok(tower.layers(2, true) + ends + merger)
+    let ends = tower.width * (3.0 * of("patch_size")?.powi(2) + 1.0 + positions + 2.0);
+    let sides = vision.all_numbers("merge_kernel_size").into_iter().map(f64::from);
+    let merged = tower.width * sides.product::<f64>();
+    let merger =
+        merged * (merged + 1.0) + of("text_hidden_size")? * (merged + 1.0) + 2.0 * tower.width;
+    Ok(tower.layers(2.0, true) + ends + merger)
 }
 
 /// `Gemma4VisionModel`: gated blocks without biases, a table of positions for both directions, and a projection.
-fn gemma(vision: &Config, hidden: u32) -> Result<u64, ConfigError> {
+fn gemma(vision: &Config, hidden: u32) -> Result<f64, ConfigError> {
     let tower = Tower::of(vision, ["num_hidden_layers", "hidden_size", "intermediate_size"])?;
-    let of = |key| vision.required(&[key]).map(u64::from);
-    let patch = 3 * of("patch_size")?.pow(2);
-    let ends = tower.width * (patch + 2 * of("position_embedding_size")? + u64::from(hidden));
-    Ok(tower.layers(3, false) + ends)
+    let of = |key| vision.required(&[key]).map(f64::from);
+    let patch = 3.0 * of("patch_size")?.powi(2);
+    let ends = tower.width * (patch + 2.0 * of("position_embedding_size")? + f64::from(hidden));
+    Ok(tower.layers(3.0, false) + ends)
 }
 
 /// The tower of DeepSeek V4.1: gated blocks, and a projection of 3 x 3 patches.
-fn deepseek(vision: &Config, hidden: u32) -> Result<u64, ConfigError> {
+fn deepseek(vision: &Config, hidden: u32) -> Result<f64, ConfigError> {
     let tower = Tower::of(vision, ["num_hidden_layers", "hidden_size", "intermediate_size"])?;
-    let of = |key| vision.required(&[key]).map(u64::from);
-    let patch = tower.width * 3 * of("patch_size")?.pow(2);
-    let merged = tower.width * of("downsample_ratio")?.pow(2);
-    Ok(tower.layers(3, false) + patch + merged * u64::from(hidden))
+    let of = |key| vision.required(&[key]).map(f64::from);
+    let patch = tower.width * 3.0 * of("patch_size")?.powi(2);
+    let merged = tower.width * of("downsample_ratio")?.powi(2);
+    Ok(tower.layers(3.0, false) + patch + merged * f64::from(hidden))
 }
