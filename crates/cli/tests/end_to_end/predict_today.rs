@@ -213,7 +213,8 @@ fn memory_and_predict_read_a_model_with_latent_attention_from_its_configuration(
     std::fs::write(&path, LATENT).expect("a file");
     let file = path.to_str().expect("UTF-8");
     let model = ["--model", file, "--engine", "vllm-0.23", "--card", "h100-sxm"];
-    let memory = |more: &[&str]| inferometer(folder.path(), &[&["memory"], &model, more].concat());
+    let memory =
+        |more: &[&str]| inferometer(folder.path(), &[&["memory"], &model[..], more].concat());
     let found: Value = serde_json::from_slice(&memory(&["--json"]).stdout).expect("JSON");
     // 8 layers with a latent of 576 numbers of two bytes, and a key of the indexer of 132 bytes.
     assert_eq!(found["kv_bytes_per_token"], 8.0 * (1152.0 + 132.0));
@@ -251,7 +252,7 @@ fn memory_and_predict_read_a_model_with_latent_attention_from_its_configuration(
     assert!(told(&output).contains("--data-parallel-size 2: qwen3-14b has no experts to split"));
     let lengths = ["--input-lengths", "1000", "--output-lengths", "50", "--concurrency", "4"];
     let output =
-        inferometer(folder.path(), &[&["predict", "--json"], &model[..], &lengths].concat());
+        inferometer(folder.path(), &[&["predict", "--json"], &model[..], &lengths[..]].concat());
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let tpot = &found["cells"][0]["passes"][0]["tpot_ms"]["mean"];
     assert!(tpot.as_f64().is_some_and(|tpot| tpot > 0.0), "{found}");
