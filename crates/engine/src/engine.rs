@@ -150,7 +150,7 @@ impl Engine {
             return self.steady_steps_ahead(limit);
         }
         let DecodeLoad { sequences, context, growth, generated, remaining } =
-            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
+            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, &self.reach);
         // `step` executes the step in which a sequence ends.
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most);
@@ -230,7 +230,7 @@ impl Engine {
             Batch::Decode => {
                 self.queues.decodes_since_prompt += 1;
                 let DecodeLoad { sequences, context, generated, .. } =
-                    DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
+                    DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, &self.reach);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
                 self.emit(0, &mut outputs, &mut ended);
@@ -273,7 +273,7 @@ impl Engine {
     ) -> Option<StepShape> {
         let Queues { running, kv, .. } = &mut self.queues;
         let chunks_prefill = self.scheduler.chunks_prefill();
-        let mut work = StepWork::none(self.reach);
+        let mut work = StepWork::none(&self.reach);
         let mut remaining = from;
         outputs.reserve(running.len() - from);
         for at in from..running.len() {

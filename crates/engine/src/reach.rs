@@ -52,13 +52,20 @@ impl Span {
 
     #[inline]
     fn context(&self, tokens: u32) -> u64 {
+        if self.windows == 0 {
+            return self.whole * u64::from(tokens);
+        }
         let near =
             self.near().iter().map(|&(window, weight)| weight * u64::from(tokens.min(window)));
         self.whole * u64::from(tokens) + near.sum::<u64>()
     }
 
+    #[inline]
     fn square(&self, tokens: u32) -> u64 {
         let all = u64::from(tokens);
+        if self.windows == 0 {
+            return self.whole * all * all;
+        }
         let of = |&(window, weight): &(u32, u64)| {
             let near = u64::from(tokens.min(window));
             weight * (near * near + 2 * near * (all - near))
@@ -70,7 +77,7 @@ impl Span {
 /// The tokens that attention reads, summed over layers. If there is no window, all layers are alike and count as one
 /// layer, so all sums are numbers of tokens. For models with a layout, the sums are weighted with what the layers read
 /// and compute ([`Reach::units`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// What is read from the cache.
     reads: Span,
@@ -107,31 +114,40 @@ impl Reach {
     }
 
     /// The number of layers in the sums; 1 if there is no window.
-    pub fn layers(self) -> u64 {
+    pub fn layers(&self) -> u64 {
         self.reads.whole + self.reads.near().iter().map(|(_, weight)| weight).sum::<u64>()
     }
 
     /// The tokens that the layers read of a context of `tokens` tokens.
     #[inline]
-    pub fn context(self, tokens: u32) -> u64 {
+    pub fn context(&self, tokens: u32) -> u64 {
         self.reads.context(tokens)
     }
 
     /// Twice the tokens that the layers read for the first `tokens` tokens of a prompt, each of which reads the tokens
     /// before it: the square of `tokens` without a window.
-    pub fn square(self, tokens: u32) -> u64 {
+    #[inline]
+    pub fn square(&self, tokens: u32) -> u64 {
         self.pairs.square(tokens)
     }
 
     /// The increase of [`Self::context`] with the next token of a sequence that has `tokens` tokens.
-    pub fn growth(self, tokens: u32) -> u64 {
+    #[inline]
+    pub fn growth(&self, tokens: u32) -> u64 {
+        if self.reads.windows == 0 {
+            return self.reads.whole;
+        }
         let grows = self.reads.near().iter().filter(|(window, _)| tokens < *window);
         self.reads.whole + grows.map(|(_, weight)| weight).sum::<u64>()
     }
 
     /// The number of further tokens for which [`Self::growth`] of a sequence of `tokens` tokens stays the same;
     /// `u32::MAX` if it never changes.
-    pub fn steady(self, tokens: u32) -> u32 {
+    #[inline]
+    pub fn steady(&self, tokens: u32) -> u32 {
+        if self.reads.windows == 0 {
+            return u32::MAX;
+        }
         let until = self.reads.near().iter().filter(|(window, _)| tokens < *window);
         until.map(|(window, _)| window - tokens).min().unwrap_or(u32::MAX)
     }

@@ -62,7 +62,7 @@ impl Engine {
             return None;
         }
         let DecodeLoad { sequences, context, growth, generated, remaining } =
-            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, self.reach);
+            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens, &self.reach);
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most).checked_sub(1)?;
         // Execute the scheduled step and all further steps that begin within the limit, and schedule one more.

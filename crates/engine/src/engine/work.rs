@@ -18,7 +18,7 @@ pub(super) struct DecodeLoad {
 }
 
 impl DecodeLoad {
-    pub fn of(running: &[Sequence], max_sequence_tokens: u32, reach: Reach) -> Self {
+    pub fn of(running: &[Sequence], max_sequence_tokens: u32, reach: &Reach) -> Self {
         let sequences = running.len() as u32;
         let none = Self { sequences, context: 0, growth: 0, generated: 0, remaining: u32::MAX };
         running.iter().fold(none, |load, sequence| {
@@ -47,8 +47,8 @@ pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
 }
 
 /// The work of the scheduled tokens of a step.
-pub(super) struct StepWork {
-    reach: Reach,
+pub(super) struct StepWork<'a> {
+    reach: &'a Reach,
     sequences: u32,
     prompts: u32,
     rows: u32,
@@ -58,9 +58,9 @@ pub(super) struct StepWork {
     generated: u64,
 }
 
-impl StepWork {
+impl<'a> StepWork<'a> {
     /// No work yet.
-    pub fn none(reach: Reach) -> Self {
+    pub fn none(reach: &'a Reach) -> Self {
         let (sequences, prompts, rows, sampled) = (0, 0, 0, 0);
         let (context, squares, generated) = (0, 0, 0);
         Self { reach, sequences, prompts, rows, sampled, context, squares, generated }
