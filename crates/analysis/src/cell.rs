@@ -31,7 +31,6 @@ pub struct Cell {
     pub figures: Figures,
     /// The spread of the four figures above over the repeats. Each of these figures is the mean over the repeats.
     /// Absent if there is only one repeat.
-    #[serde(default)]
     pub over_repeats: Option<CellSpread>,
     /// All passes of the cell, in the order in which they were measured.
     pub passes: Vec<PassSummary>,

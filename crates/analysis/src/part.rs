@@ -20,7 +20,6 @@ pub struct PartFigures {
     /// The outcomes of the planned requests.
     pub outcomes: OutcomeCounts,
     /// Completed requests per second, from the part's first send to its last end.
-    #[serde(default)]
     pub requests_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s` in a closed loop; absent if the part was sent in less than nine tenths of the
     /// pass.

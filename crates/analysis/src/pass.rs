@@ -59,7 +59,6 @@ pub struct PassSummary {
     /// Completed requests per second over `duration_s`.
     pub requests_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`; see `intervals`.
-    #[serde(default)]
     pub requests_per_s_ci: Option<[f64; 2]>,
     /// Prompt tokens of the completed requests; absent if the prompt of one of them was not counted.
     pub input_tokens: Option<u64>,
@@ -71,7 +70,6 @@ pub struct PassSummary {
     /// `output_tokens` per second over `duration_s`.
     pub output_tokens_per_s: Option<f64>,
     /// 95 % interval of `output_tokens_per_s`; see `intervals`.
-    #[serde(default)]
     pub output_tokens_per_s_ci: Option<[f64; 2]>,
     /// The least reliable source of output token counts among the completed requests.
     pub tokens_from: Option<TokensFrom>,
@@ -86,11 +84,9 @@ pub struct PassSummary {
     pub mean_concurrency: Option<f64>,
     /// Figures of the steady state: the time in which the number of requests in flight stays at the value of the load
     /// (the plateau). Absent if the pass did not reach its plateau, and for kinds of load that have none.
-    #[serde(default)]
     pub steady_state: Option<SteadyState>,
     /// The requests that met every objective on requests. Absent if the plan has none, or if one of them is on times
     /// between tokens and these times are unknown.
-    #[serde(default)]
     pub goodput: Option<Goodput>,
     /// Latencies in which failed requests count as infinite; absent unless the plan requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,12 +300,10 @@ pub struct Goodput {
     /// `met` per second over the duration of the pass.
     pub requests_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`; see [`PassSummary::intervals`].
-    #[serde(default)]
     pub requests_per_s_ci: Option<[f64; 2]>,
     /// `met` / planned: requests that did not complete count as not met.
     pub attainment: Option<f64>,
     /// 95 % interval of `attainment`; absent if planned requests were not sent.
-    #[serde(default)]
     pub attainment_ci: Option<[f64; 2]>,
 }
 

@@ -164,10 +164,7 @@ fn rounded_up(pct: f64) -> String {
 }
 
 fn open(undecided: &[String]) -> String {
-    match undecided.is_empty() {
-        true => String::new(),
-        false => format!("; not decided: {}", some(undecided)),
-    }
+    if undecided.is_empty() { String::new() } else { format!("; not decided: {}", some(undecided)) }
 }
 
 fn some(names: &[String]) -> String {

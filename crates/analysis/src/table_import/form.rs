@@ -138,10 +138,7 @@ impl TableForm {
             }
         });
         let line = cells.collect::<Vec<_>>().join("|");
-        match self.outer_pipes {
-            true => format!("|{line}|\n"),
-            false => format!("{}\n", line.trim()),
-        }
+        if self.outer_pipes { format!("|{line}|\n") } else { format!("{}\n", line.trim()) }
     }
 }
 

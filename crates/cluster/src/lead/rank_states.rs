@@ -180,10 +180,7 @@ impl RankStates {
     /// Removes and returns the sink of a rank, for records of this order. The caller must return the sink with
     /// `bring_back`.
     pub fn take_sink(&mut self, number: u32, order: u64) -> Option<Sink> {
-        match order == self.order() {
-            true => self.rank(number).sink.take(),
-            false => None,
-        }
+        if order == self.order() { self.rank(number).sink.take() } else { None }
     }
 
     /// Stores a sink again that was taken for this order. Returns the sink if a new order was given meanwhile, or if
@@ -193,10 +190,7 @@ impl RankStates {
     pub fn bring_back(&mut self, number: u32, order: u64, sink: Sink) -> Option<Sink> {
         let is_current = order == self.order();
         let rank = self.rank(number);
-        match is_current && rank.lost.is_none() {
-            true => rank.sink.replace(sink),
-            false => Some(sink),
-        }
+        if is_current && rank.lost.is_none() { rank.sink.replace(sink) } else { Some(sink) }
     }
 
     /// Marks a rank as lost. The records that this rank has already sent stay in the run.

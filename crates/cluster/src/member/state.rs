@@ -155,10 +155,7 @@ impl MemberState {
 
     pub fn when_stopped(&self, alarm: Box<dyn FnOnce() + Send>) {
         let mut state = self.lock();
-        match state.stopped || state.lost.is_some() {
-            true => alarm(),
-            false => state.alarm = Some(alarm),
-        }
+        if state.stopped || state.lost.is_some() { alarm() } else { state.alarm = Some(alarm) }
     }
 
     pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {

@@ -21,10 +21,8 @@ pub struct Distribution {
     #[serde(deserialize_with = "number_or_nan")]
     pub p90: f64,
     /// 95 % interval of the 90th percentile; `None` for the same reasons as `p50_ci`.
-    #[serde(default)]
     pub p90_ci: Option<[f64; 2]>,
     /// 95th percentile; `None` in results of a version that did not have it.
-    #[serde(default)]
     pub p95: Option<f64>,
     /// 99th percentile.
     #[serde(deserialize_with = "number_or_nan")]
@@ -32,7 +30,6 @@ pub struct Distribution {
     /// 95 % interval of the 99th percentile; `None` for the same reasons as `p50_ci`.
     pub p99_ci: Option<[f64; 2]>,
     /// 99.9th percentile; `None` in results of a version that did not have it.
-    #[serde(default)]
     pub p999: Option<f64>,
     /// Largest value.
     #[serde(deserialize_with = "number_or_nan")]
@@ -41,11 +38,9 @@ pub struct Distribution {
     pub n: u64,
     /// The number of independent requests that would determine the mean equally well; `None` if the mean has
     /// no interval.
-    #[serde(default)]
     pub effective_n: Option<f64>,
     /// The approximate number of requests that a pass of this kind needs for an interval of the 99th percentile. `None`
     /// if there is such an interval, or if the number is not known.
-    #[serde(default)]
     pub p99_needs: Option<u64>,
     /// Whether percentiles are exact. If there were too many values to store, percentiles come from a sketch,
     /// and are within [`crate::stats::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number never come from the sketch.

@@ -15,10 +15,7 @@ pub fn student_above(probability: f64, degrees: f64) -> f64 {
     }
     while high - low > 1e-11 * high {
         let middle = 0.5 * (low + high);
-        match tail(middle, degrees) > probability {
-            true => low = middle,
-            false => high = middle,
-        }
+        if tail(middle, degrees) > probability { low = middle } else { high = middle }
     }
     0.5 * (low + high)
 }

@@ -250,9 +250,6 @@ impl<N: Net, H: Handler> Actor<N> for Server<H> {
             return Wake::Done;
         }
         self.connections.close_silent(net);
-        match self.backlog.is_empty() {
-            true => self.connections.wake(wake),
-            false => Wake::At(net.now()),
-        }
+        if self.backlog.is_empty() { self.connections.wake(wake) } else { Wake::At(net.now()) }
     }
 }

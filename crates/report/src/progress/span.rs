@@ -2,10 +2,7 @@
 
 /// An estimated time as text, such as `less than a second`, `about 42 s`.
 pub(super) fn about(seconds: f64) -> String {
-    match seconds < 1.0 {
-        true => in_words(seconds),
-        false => format!("about {}", in_words(seconds)),
-    }
+    if seconds < 1.0 { in_words(seconds) } else { format!("about {}", in_words(seconds)) }
 }
 
 /// A time as text, such as `less than a second`, `42 s`, `12 min`, `1.5 h`.

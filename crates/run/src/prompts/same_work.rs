@@ -73,10 +73,7 @@ fn short(hash: &str) -> String {
 /// The name of a tokenizer, for the comparison with the earlier run. The name of a server's own tokenizer contains the
 /// server's address, which may differ between the runs. So the address is left out.
 fn known_as(name: &str) -> String {
-    match name.contains("://") {
-        true => "the server's own".to_owned(),
-        false => name.to_owned(),
-    }
+    if name.contains("://") { "the server's own".to_owned() } else { name.to_owned() }
 }
 
 /// The reasons for different requests, as far as they are known.

@@ -125,10 +125,7 @@ fn table(shown: &[&RunLine], order: &Order, target: &RequestTarget) -> Html {
         if is_order {
             out.attribute("aria-sort", if order.ascending { "ascending" } else { "descending" });
         }
-        let to = match is_order && order.ascending {
-            true => format!("-{name}"),
-            false => name.to_owned(),
-        };
+        let to = if is_order && order.ascending { format!("-{name}") } else { name.to_owned() };
         out.raw("><a").attribute("href", &target.with(&[("sort", Some(&to)), ("page", None)]));
         out.raw(">").text(heading);
         if is_order {

@@ -99,9 +99,10 @@ impl Learnt {
         }
         let Ok(text) = str::from_utf8(text) else { return false };
         parsed.begin_message();
-        match is_reasoning {
-            true => parsed.reasoning(text, tokens),
-            false => parsed.text(text, tokens),
+        if is_reasoning {
+            parsed.reasoning(text, tokens)
+        } else {
+            parsed.text(text, tokens)
         }
         true
     }

@@ -52,10 +52,7 @@ pub fn path_segment(text: &str) -> String {
 fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
-        match is_kept(byte) {
-            true => out.push(char::from(byte)),
-            false => out += &format!("%{byte:02X}"),
-        }
+        if is_kept(byte) { out.push(char::from(byte)) } else { out += &format!("%{byte:02X}") }
     }
     out
 }

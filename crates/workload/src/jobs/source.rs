@@ -93,10 +93,7 @@ fn document(path: &Path, text: &[u8], first: u64) -> Result<Value, JobsError> {
     serde_json::from_slice(text).map_err(|error| JobsError::Row {
         path: path.to_owned(),
         line: first + error.line().saturating_sub(1) as u64,
-        problem: match error.is_eof() {
-            true => Problem::Cut,
-            false => Problem::NotJson(error.to_string()),
-        },
+        problem: if error.is_eof() { Problem::Cut } else { Problem::NotJson(error.to_string()) },
     })
 }
 

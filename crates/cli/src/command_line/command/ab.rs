@@ -282,10 +282,7 @@ impl AbArgs {
         });
         let plots = plots.place(&folder);
         let also = format!("{plots}; to print this again: inferometer report {}", document.group);
-        print(&match self.run.json {
-            true => json(&document),
-            false => text(&document, &folder, &also),
-        })?;
+        print(&if self.run.json { json(&document) } else { text(&document, &folder, &also) })?;
         let written = self.write_files(&document, &judged, judgement.as_ref());
         let failed = failures.into_iter().map(|(name, error)| Failure::from(error).of(&name));
         let gravest = failed.min_by_key(|failure| failure.kind).map_or(Ok(()), Err);

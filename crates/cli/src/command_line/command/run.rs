@@ -227,10 +227,7 @@ pub(super) fn conclude(
     let plan = arguments.plan();
     let failures: Vec<_> =
         failures.into_iter().map(|(name, why)| (name, with_plan(why, plan))).collect();
-    let written = match arguments.dry_run {
-        true => Ok(()),
-        false => write_junit(arguments, &runs, &failures),
-    };
+    let written = if arguments.dry_run { Ok(()) } else { write_junit(arguments, &runs, &failures) };
     first_of(gravest(failures), written)?;
     tell_objectives(&runs);
     Ok(())
