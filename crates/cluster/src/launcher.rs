@@ -76,70 +76,31 @@ pub enum LauncherState {
 
 /// Why the variables of a launcher do not state a rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum LauncherError {
     /// One of two variables is absent.
     #[error("{there} is set, but {absent} is not: a run of several processes needs both")]
-    Missing {
-        /// The variable that is set.
-        there: &'static str,
-        /// The variable that is not set.
-        absent: &'static str,
-    },
+    Missing { there: &'static str, absent: &'static str },
     /// A variable is not a number.
     #[error("{name}: `{text}` is not a whole number from 0 to {}", u32::MAX)]
-    NoNumber {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        text: String,
-    },
+    NoNumber { name: &'static str, text: String },
     /// The number of ranks is out of range.
     #[error("{name}: {ranks} is not between 1 and {MOST_RANKS}")]
-    Ranks {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        ranks: u32,
-    },
+    Ranks { name: &'static str, ranks: u32 },
     /// The rank is not one of the ranks.
     #[error("{name}: {rank} is not below {size_name}, which is {ranks}")]
-    Rank {
-        /// The variable of the rank.
-        name: &'static str,
-        /// The rank.
-        rank: u32,
-        /// The variable of the number of ranks.
-        size_name: &'static str,
-        /// The number of ranks.
-        ranks: u32,
-    },
+    Rank { name: &'static str, rank: u32, size_name: &'static str, ranks: u32 },
     /// Two variables state different numbers of ranks.
     #[error(
         "{one} is {size}, but {other} is {other_size}: set both to the job's `completions`, or only {one}"
     )]
-    Contradiction {
-        /// A variable.
-        one: &'static str,
-        /// Its value.
-        size: String,
-        /// The other variable.
-        other: &'static str,
-        /// Its value.
-        other_size: String,
-    },
+    Contradiction { one: &'static str, size: String, other: &'static str, other_size: String },
     /// The port is not a number from 1 to 65,535.
     #[error("MASTER_PORT: `{0}` is not a port number")]
     Port(String),
     /// The list of hosts cannot be expanded.
     #[error("{name}: `{list}`: {source}")]
-    Hosts {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        list: String,
-        /// What is wrong with it.
-        source: HostListError,
-    },
+    Hosts { name: &'static str, list: String, source: HostListError },
 }
 
 /// Finds the rank of this process and the number of ranks, if a launcher has started several processes.

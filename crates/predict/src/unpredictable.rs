@@ -12,6 +12,7 @@ pub(crate) const MOST_REQUESTS: u64 = 100_000;
 /// Why measurements cannot be predicted, or compared with a prediction. The text says it of a run or of a file, whose
 /// name the caller adds.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum Unpredictable {
     /// The run has no results yet.
     #[error("it has no results")]
@@ -55,12 +56,7 @@ pub enum Unpredictable {
     #[error(
         "its pass ({load}) has no records of requests, and its results do not state the whole load; {advice}"
     )]
-    LoadUnknown {
-        /// The pass.
-        load: String,
-        /// Where the records are.
-        advice: String,
-    },
+    LoadUnknown { load: String, advice: String },
     /// A pass has jobs or conversations.
     #[error(
         "its requests wait for each other: conversations cannot be predicted, and jobs only from their trace \
@@ -96,20 +92,10 @@ pub enum Unpredictable {
     KvCache(String),
     /// A setting of the engine cannot be simulated.
     #[error("its {flag}, `{text}`, cannot be simulated")]
-    Setting {
-        /// The setting.
-        flag: String,
-        /// Its value.
-        text: String,
-    },
+    Setting { flag: String, text: String },
     /// No profile fits the engine and the card.
     #[error("there is no profile of {engine} on {card}")]
-    NoProfile {
-        /// The engine and its version.
-        engine: String,
-        /// The card.
-        card: String,
-    },
+    NoProfile { engine: String, card: String },
     /// The lengths are numbers of characters.
     #[error(
         "its input lengths are in characters, and the numbers of tokens are unknown; import the log of these results, \
@@ -129,52 +115,21 @@ pub enum Unpredictable {
         "the input lengths are in characters, because the logs of this page state {log}; no log of this section states \
             tokens; name a section with a log as {path}#SECTION"
     )]
-    PageOfCharacters {
-        /// What the log states.
-        log: &'static str,
-        /// The page.
-        path: String,
-    },
+    PageOfCharacters { log: &'static str, path: String },
     /// No result of a file matches the section.
     #[error("no result matches #{section}; the results are: {}", known.join("; "))]
-    NoResult {
-        /// The section.
-        section: String,
-        /// The sections of all results.
-        known: Vec<String>,
-    },
+    NoResult { section: String, known: Vec<String> },
     /// The results of a file are of several models.
     #[error(
         "its results are of several models ({}); name the results of one model as {path}#SECTION: {}",
         models.join(", "),
         known.join("; ")
     )]
-    SeveralModels {
-        /// The models.
-        models: Vec<String>,
-        /// The file.
-        path: String,
-        /// The sections of all results.
-        known: Vec<String>,
-    },
+    SeveralModels { models: Vec<String>, path: String, known: Vec<String> },
     /// Not exactly one table of a page matches.
     #[error("{found} tables match {wanted}; name exactly one as {path}#SECTION: {}", sections.join("; "))]
-    Tables {
-        /// The number of tables that match.
-        found: usize,
-        /// What they must match.
-        wanted: String,
-        /// The page.
-        path: String,
-        /// The headings of all tables.
-        sections: Vec<String>,
-    },
+    Tables { found: usize, wanted: String, path: String, sections: Vec<String> },
     /// Several logs of a page match.
     #[error("{} logs match; name exactly one as {path}#SECTION: {}", sections.len(), sections.join("; "))]
-    Logs {
-        /// The page.
-        path: String,
-        /// The headings of the logs.
-        sections: Vec<String>,
-    },
+    Logs { path: String, sections: Vec<String> },
 }

@@ -50,6 +50,7 @@ impl PlanError {
 /// Why a run or a prediction could not be carried out, or why its results are not sufficient. Records from before an
 /// error stay in the store.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum RunError {
     /// The plan cannot be measured or predicted. Nothing was measured.
     #[error(transparent)]
@@ -76,31 +77,16 @@ pub enum RunError {
     Target(#[from] TargetError),
     /// The server's metrics or cards that the plan requests cannot be observed.
     #[error("{key}: {source}")]
-    Observe {
-        /// The key of the plan, and its flag.
-        key: &'static str,
-        /// The error itself.
-        source: ObserveError,
-    },
+    Observe { key: &'static str, source: ObserveError },
     /// The requests of a pass cannot be generated or simulated.
     #[error("{0}")]
     Prompts(String),
     /// A file other than the store cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Unwritable { path: PathBuf, source: io::Error },
     /// The file of `--dump-workload` cannot be written.
     #[error("dump_workload (--dump-workload): {}: {source}", path.display())]
-    Dump {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    Dump { path: PathBuf, source: io::Error },
     /// A plot of the report cannot be drawn.
     #[error(transparent)]
     Plot(#[from] ReportError),
@@ -116,14 +102,10 @@ pub enum RunError {
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
-    /// The run stopped before its end. Its results until then are in `place` and in the store.
+    /// The run stopped before its end. Its results until then are in `place` and in the store. `place`: the folder of
+    /// the report. If the report cannot be written, the log of the run.
     #[error("{why}; the results until then are in {}", place.display())]
-    BrokenOff {
-        /// The reason, with the pass.
-        why: String,
-        /// The folder of the report. If the report cannot be written, the log of the run.
-        place: PathBuf,
-    },
+    BrokenOff { why: String, place: PathBuf },
     /// The run is stored, but its report cannot be written.
     #[error(
         "{}run {run} is stored in {}, but its report cannot be written: {source}; write it with: \
@@ -132,27 +114,13 @@ pub enum RunError {
         store.display(),
         store.display()
     )]
-    Report {
-        /// The run.
-        run: String,
-        /// The file of the store.
-        store: PathBuf,
-        /// Why the run stopped before its end, if it did.
-        broken: Option<String>,
-        /// The error when the report was written.
-        source: Box<RunError>,
-    },
+    Report { run: String, store: PathBuf, broken: Option<String>, source: Box<RunError> },
     /// The run was carried out, but its results fall short of the requirements.
     #[error(transparent)]
     Shortfall(#[from] Shortfall),
     /// An error of one of several servers.
     #[error("{name}: {source}")]
-    OfServer {
-        /// The server's name in the plan.
-        name: String,
-        /// The error itself.
-        source: Box<RunError>,
-    },
+    OfServer { name: String, source: Box<RunError> },
 }
 
 impl RunError {

@@ -11,42 +11,26 @@ const NAMES_IT: &str = "name its API with --dialect (`inferometer list dialects`
 
 /// Why a server cannot be reached or started, or why it is not what the plan needs.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum TargetError {
     /// The server cannot be reached.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The server loads its model.
+    /// The server loads its model. `advice`: what to do, which begins with a semicolon; empty if the run waits.
     #[error("{url}: {what}{advice}")]
-    Loading {
-        /// The address.
-        url: String,
-        /// What it answers.
-        what: String,
-        /// What to do, which begins with a semicolon; empty if the run waits.
-        advice: String,
-    },
+    Loading { url: String, what: String, advice: String },
     /// The server lists no model yet, and the plan names none.
     #[error("{0}: does not list a model yet")]
     NoModelYet(String),
     /// The server did not become ready in time.
     #[error("the server was not ready after {after_s:.0} s (--wait): {last}")]
-    NeverReady {
-        /// How long the run waited, in seconds.
-        after_s: f64,
-        /// The result of the last attempt.
-        last: Box<TargetError>,
-    },
+    NeverReady { after_s: f64, last: Box<TargetError> },
     /// The calling program does not state its own path.
     #[error("server: Host::program is missing; this program guards the server")]
     NoGuard,
     /// A process of this program did not start as a server.
     #[error("{what}: {why}")]
-    Process {
-        /// The kind of server.
-        what: String,
-        /// Why it did not start.
-        why: ProcessError,
-    },
+    Process { what: String, why: ProcessError },
     /// The embedded engine listens at an address that is none.
     #[error(transparent)]
     Address(#[from] UrlError),
@@ -86,45 +70,21 @@ pub enum TargetError {
         "target (--target): {first} and {second} lead to the same address, {address}; each server needs a different \
             address"
     )]
-    SameAddress {
-        /// A server.
-        first: String,
-        /// The other server.
-        second: String,
-        /// Their address.
-        address: String,
-    },
+    SameAddress { first: String, second: String, address: String },
     /// The server generates no text.
     #[error(
         "{url}: {engine} serves {serves}, which Inferometer does not measure: give a server that generates text"
     )]
-    OtherKind {
-        /// The address.
-        url: String,
-        /// The engine.
-        engine: String,
-        /// What it serves.
-        serves: String,
-    },
+    OtherKind { url: String, engine: String, serves: String },
     /// The server answers, but not like a known API.
     #[error("{0}: answers, but its API is not recognised; {NAMES_IT}")]
     UnknownApi(String),
     /// The server lists no models, and the address may be wrong.
     #[error("{url}: {what}. If the address is correct, {NAMES_IT} and its model with --model")]
-    NotFound {
-        /// The address.
-        url: String,
-        /// What it answers.
-        what: String,
-    },
+    NotFound { url: String, what: String },
     /// The server answers with an error.
     #[error("{url}: {what}")]
-    Unexpected {
-        /// The address.
-        url: String,
-        /// What it answers.
-        what: String,
-    },
+    Unexpected { url: String, what: String },
     /// The model has the value of a header in its name.
     #[error(
         "{0}: the name of its model contains the value of a header; name the model with --model"
@@ -135,22 +95,12 @@ pub enum TargetError {
         "{0}: the name of its model has more than {MAX_NAME} characters; give the name with --model"
     )]
     LongModel(String),
-    /// The server lists no models.
+    /// The server lists no models. `why`: what it answers, in brackets; empty if it has no such list.
     #[error("{url}: lists no models{why}; name one with --model")]
-    NoModels {
-        /// The address.
-        url: String,
-        /// What it answers, in brackets; empty if it has no such list.
-        why: String,
-    },
+    NoModels { url: String, why: String },
     /// The server lists several models.
     #[error("{url}: serves several models; choose one with --model: {listed}")]
-    SeveralModels {
-        /// The address.
-        url: String,
-        /// The models.
-        listed: String,
-    },
+    SeveralModels { url: String, listed: String },
 }
 
 /// Why a process of this program did not start as a server.

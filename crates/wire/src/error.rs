@@ -8,24 +8,19 @@ pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
 /// Why a request cannot be encoded. A bad response is not an error of this type; see [`crate::exchange`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum WireError {
     /// The dialect does not accept token ids as a prompt.
     #[error(
         "dialect {dialect} does not accept token ids as a prompt: send text, or use another dialect"
     )]
-    TokenIds {
-        /// The name of the dialect.
-        dialect: &'static str,
-    },
+    TokenIds { dialect: &'static str },
     /// The dialect does not accept chat messages as a prompt.
     #[error(
         "dialect {dialect} does not accept chat messages: send text, or use a dialect that accepts \
             them, such as openai-chat"
     )]
-    Messages {
-        /// The name of the dialect.
-        dialect: &'static str,
-    },
+    Messages { dialect: &'static str },
 }
 
 impl WireError {

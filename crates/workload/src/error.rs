@@ -9,18 +9,14 @@ use inferometer_plan::template::TemplateError;
 
 /// Why the first line of a file is not that of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum TraceError {
     /// The line begins like a JSON object, but is none.
     #[error("its first line is not a JSON object: {0}")]
     NoObject(String),
     /// The object has the keys of no format.
     #[error("its first line has the keys {}; {expected}", found.join(", "))]
-    Keys {
-        /// The keys of the object.
-        found: Vec<String>,
-        /// The keys of each format.
-        expected: String,
-    },
+    Keys { found: Vec<String>, expected: String },
     /// The number of hashes of most rows does not fit the length of their prompts.
     #[error(
         "with {tokens} tokens for each of its `hash_ids`, {fitting} of {rows} rows fit, and a row with \
@@ -44,70 +40,42 @@ pub enum TraceError {
     },
     /// The line has the columns of no format.
     #[error("its first line is `{found}`; {expected}")]
-    Columns {
-        /// The begin of the line.
-        found: String,
-        /// The columns of each format.
-        expected: String,
-    },
+    Columns { found: String, expected: String },
 }
 
 /// Why a workload, a tokenizer or a data set cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum WorkloadError {
     /// The name of a tokenizer is neither an existing path nor a hub id.
     #[error(
         "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a \
          folder that contains one, or a Hugging Face id such as org/name"
     )]
-    NoSuchTokenizer {
-        /// The name that the user gave.
-        spec: String,
-    },
-    /// A tokenizer folder without a `tokenizer.json`.
+    NoSuchTokenizer { spec: String },
+    /// A tokenizer folder without a `tokenizer.json`. `found`: the names of the first five files and folders in it
+    /// and the number of the others, or `nothing`.
     #[error("tokenizer: the folder {} contains no tokenizer.json (it contains {found}); give a \
         folder or a file with the tokenizer.json of the model", path.display())]
-    NoTokenizerInFolder {
-        /// The folder.
-        path: PathBuf,
-        /// The names of the first five files and folders in it and the number of the others, or `nothing`.
-        found: String,
-    },
+    NoTokenizerInFolder { path: PathBuf, found: String },
     /// A tokenizer file, or the folder of a tokenizer, that cannot be read.
     #[error("tokenizer: cannot read {}: {reason}", path.display())]
-    UnreadableTokenizer {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why it cannot be read.
-        reason: String,
-    },
+    UnreadableTokenizer { path: PathBuf, reason: String },
     /// A file that is not a tokenizer.
     #[error(
         "tokenizer: {} is not a Hugging Face tokenizer.json: {reason}", path.display()
     )]
-    NotATokenizer {
-        /// The file.
-        path: PathBuf,
-        /// Why the file is not a tokenizer.
-        reason: String,
-    },
-    /// A tokenizer that is not in the local cache of the Hugging Face hub and cannot be downloaded.
+    NotATokenizer { path: PathBuf, reason: String },
+    /// A tokenizer that is not in the local cache of the Hugging Face hub and cannot be downloaded. `endpoint`: the
+    /// address of the hub, or the reason why the hub was not contacted. `reason`: the error message of the download,
+    /// or `not in the cache`.
     #[error(
         "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
          download it on another machine and give its path, set HF_ENDPOINT to a mirror or HF_HOME \
          to a cache that contains it, or leave out --tokenizer",
         cache.display()
     )]
-    Hub {
-        /// The hub id.
-        id: String,
-        /// The folder of the cache.
-        cache: PathBuf,
-        /// The address of the hub, or the reason why the hub was not contacted.
-        endpoint: String,
-        /// The error message of the download, or `not in the cache`.
-        reason: String,
-    },
+    Hub { id: String, cache: PathBuf, endpoint: String, reason: String },
     /// A tokenizer failed to encode or decode.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
@@ -117,113 +85,54 @@ pub enum WorkloadError {
         "tokenizer {tokenizer}: only {found} of its tokens are words that are unchanged by \
             decoding and encoding, but prompts need {needed}; use another tokenizer"
     )]
-    TooFewPlainTokens {
-        /// The name of the tokenizer.
-        tokenizer: String,
-        /// The number of plain words of the vocabulary.
-        found: usize,
-        /// The required number of plain words.
-        needed: usize,
-    },
-    /// An input length that leaves no tokens for the prompt itself.
+    TooFewPlainTokens { tokenizer: String, found: usize, needed: usize },
+    /// An input length that leaves no tokens for the prompt itself. `reserve`: the number of tokens that the server
+    /// adds, plus those of a shared prefix.
     #[error(
         "input length {input_length}: the tokens that the server adds and the shared prefix are \
             already {reserve} tokens; give a length above {reserve}"
     )]
-    NothingLeft {
-        /// The requested length, in tokens.
-        input_length: u32,
-        /// The number of tokens that the server adds, plus those of a shared prefix.
-        reserve: u32,
-    },
+    NothingLeft { input_length: u32, reserve: u32 },
     /// A data set that cannot be opened or read, is too large, or has the wrong format.
     #[error("data set {}: {reason}", path.display())]
-    UnreadableDataSet {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why it cannot be used.
-        reason: String,
-    },
-    /// A data set that is not valid JSON, or does not have the expected structure.
+    UnreadableDataSet { path: PathBuf, reason: String },
+    /// A data set that is not valid JSON, or does not have the expected structure. `reason`: the message of the JSON
+    /// parser, or the problem at this place.
     #[error("data set {}: row {row}, line {line}, column {column}: {reason}", path.display())]
-    MalformedDataSet {
-        /// The file.
-        path: PathBuf,
-        /// The row that was being read, from 1.
-        row: u64,
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// The message of the JSON parser, or the problem at this place.
-        reason: String,
-    },
-    /// A file that is not a trace of a known format, or not of the format that the plan names.
+    MalformedDataSet { path: PathBuf, row: u64, line: usize, column: usize, reason: String },
+    /// A file that is not a trace of a known format, or not of the format that the plan names. `reason`: what the
+    /// first line is or contains, and what the accepted formats have instead.
     #[error(
         "data set {}: is not a trace in an accepted format: {reason}; rename its columns or keys, or \
             correct or leave out --trace-format", path.display()
     )]
-    NotATrace {
-        /// The file.
-        path: PathBuf,
-        /// What the first line is or contains, and what the accepted formats have instead.
-        reason: TraceError,
-    },
-    /// A data set without a usable row.
+    NotATrace { path: PathBuf, reason: TraceError },
+    /// A data set without a usable row. `rows`: the number of its rows. For a corpus, the number of rows and files
+    /// that cannot be used. If the window of a trace contains no row, the number of usable rows of the trace. `why`:
+    /// why the rows cannot be used, or a statement that there are no rows.
     #[error("data set {}: {}", path.display(), none_usable(*rows, why))]
-    EmptyDataSet {
-        /// The file; for a corpus, its name, file or folder.
-        path: PathBuf,
-        /// The number of its rows. For a corpus, the number of rows and files that cannot be used. If the
-        /// window of a trace contains no row, the number of usable rows of the trace.
-        rows: u64,
-        /// Why the rows cannot be used, or a statement that there are no rows.
-        why: String,
-    },
+    EmptyDataSet { path: PathBuf, rows: u64, why: String },
     /// A trace that would have more requests than allowed after scaling.
     #[error(
         "data set {}: --trace-scale {scale} makes more than {most} requests from {rows} rows; give \
             a smaller --trace-scale, or a shorter --trace-window", path.display()
     )]
-    TooMuchOfATrace {
-        /// The file.
-        path: PathBuf,
-        /// The number of rows within the window.
-        rows: u64,
-        /// The requested factor.
-        scale: String,
-        /// The largest allowed number of requests.
-        most: u32,
-    },
-    /// A file of requests (`--dump-workload`) with too few requests for a pass, or none.
+    TooMuchOfATrace { path: PathBuf, rows: u64, scale: String, most: u32 },
+    /// A file of requests (`--dump-workload`) with too few requests for a pass, or none. `wanted`: the requested
+    /// number of requests, cell, load and repeat, in words.
     #[error(
         "data set {}: {wanted} are requested, but it has {found}; leave out lengths, loads and \
             counts, which the file defines", path.display()
     )]
-    NotInDump {
-        /// The file.
-        path: PathBuf,
-        /// The requested number of requests, cell, load and repeat, in words.
-        wanted: String,
-        /// The number of requests of the file for this pass.
-        found: usize,
-    },
-    /// A ShareGPT file in which no first human turn has the requested length.
+    NotInDump { path: PathBuf, wanted: String, found: usize },
+    /// A ShareGPT file in which no first human turn has the requested length. `longest`: the length of the longest
+    /// first human turn, in tokens.
     #[error(
         "data set {}: none of its {conversations} conversations has a first human turn of \
          {input_length} to {most} tokens (the longest has {longest}); use another input length \
          or data set", path.display(), most = (u64::from(*input_length) * 3).saturating_sub(1) / 2
     )]
-    NoneOfThatLength {
-        /// The file.
-        path: PathBuf,
-        /// The number of usable conversations of the file.
-        conversations: usize,
-        /// The requested length, in tokens.
-        input_length: u32,
-        /// The length of the longest first human turn, in tokens.
-        longest: u32,
-    },
+    NoneOfThatLength { path: PathBuf, conversations: usize, input_length: u32, longest: u32 },
     /// A data set in which no conversation is within the limits of the serving run.
     #[error(
         "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
@@ -232,14 +141,7 @@ pub enum WorkloadError {
          max_total_tokens or output_length",
         path.display(), limits.min_tokens, limits.max_prompt_tokens, limits.max_total_tokens
     )]
-    NoneWithinLimits {
-        /// The file.
-        path: PathBuf,
-        /// The number of usable conversations of the file.
-        conversations: usize,
-        /// The limits.
-        limits: ServingLimits,
-    },
+    NoneWithinLimits { path: PathBuf, conversations: usize, limits: ServingLimits },
     /// A template of text blocks that cannot be filled in.
     #[error("template {0}")]
     Template(#[from] TemplateError),
@@ -248,38 +150,21 @@ pub enum WorkloadError {
         "corpus {corpus}: it has {chars} characters, but a block has {block}; use smaller blocks, \
             or a longer text"
     )]
-    BlockBeyondCorpus {
-        /// The name or the path of the corpus.
-        corpus: String,
-        /// The number of characters of the corpus.
-        chars: usize,
-        /// The number of characters of a block.
-        block: usize,
-    },
-    /// A data set that a plan names, but that is not in the cache.
+    BlockBeyondCorpus { corpus: String, chars: usize, block: usize },
+    /// A data set that a plan names, but that is not in the cache. `path`: the path of its file in the cache, which
+    /// does not exist.
     #[error(
         "data set {name}: {} does not exist; download it with `inferometer fetch {name}`, or give \
             the path of the file", path.display()
     )]
-    NotFetched {
-        /// The name of the data set.
-        name: &'static str,
-        /// The path of its file in the cache, which does not exist.
-        path: PathBuf,
-    },
-    /// A data set that is not in the cache and must not be downloaded.
+    NotFetched { name: &'static str, path: PathBuf },
+    /// A data set that is not in the cache and must not be downloaded. `path`: the path of its file in the cache,
+    /// which does not exist.
     #[error(
         "data set {name}: {} does not exist, and HF_HUB_OFFLINE forbids downloads; copy the file \
             there from {address}, or unset the variable", path.display()
     )]
-    Offline {
-        /// The name of the data set.
-        name: &'static str,
-        /// The path of its file in the cache, which does not exist.
-        path: PathBuf,
-        /// The address from which it can be downloaded.
-        address: String,
-    },
+    Offline { name: &'static str, path: PathBuf, address: String },
     /// A download that failed.
     #[error(
         "data set {name}: cannot be downloaded from {address}: {reason}; set HTTPS_PROXY if you \
@@ -287,16 +172,7 @@ pub enum WorkloadError {
             {}",
         destination.display()
     )]
-    Download {
-        /// The name of the data set.
-        name: &'static str,
-        /// The address of the download.
-        address: String,
-        /// The error message.
-        reason: String,
-        /// The path at which the file would be stored.
-        destination: PathBuf,
-    },
+    Download { name: &'static str, address: String, reason: String, destination: PathBuf },
     /// A file of a data set whose checksum is not the expected one. It is in the cache, or was just
     /// downloaded and is not stored.
     #[error(
@@ -306,16 +182,7 @@ pub enum WorkloadError {
             without this check",
         path.display()
     )]
-    Checksum {
-        /// The name of the data set.
-        name: &'static str,
-        /// The path of the file in the cache.
-        path: PathBuf,
-        /// The expected SHA-256.
-        expected: String,
-        /// The SHA-256 of the file.
-        found: String,
-    },
+    Checksum { name: &'static str, path: PathBuf, expected: String, found: String },
     /// A trace whose rows are calls of jobs.
     #[error(
         "data set {}: its calls belong to sessions and wait for each other; play it with --workload agents (with a \
@@ -328,12 +195,7 @@ pub enum WorkloadError {
     Agents(String),
     /// A file that cannot be written.
     #[error("{}: cannot be written: {reason}", path.display())]
-    Unwritable {
-        /// The file or folder.
-        path: PathBuf,
-        /// The message of the operating system.
-        reason: String,
-    },
+    Unwritable { path: PathBuf, reason: String },
 }
 
 impl WorkloadError {

@@ -5,56 +5,27 @@ use std::fmt;
 
 /// A difference between the prompts of a pass and the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum Note {
-    /// Prompts that do not have the requested length.
-    Inexact {
-        /// The number of such prompts.
-        prompts: u64,
-        /// The requested length of the prompt with the largest difference, in tokens.
-        asked: u32,
-        /// The counted length of this prompt, in tokens.
-        farthest: u32,
-    },
-    /// Prompts that are too short for a full tag, so that some of them may be equal.
-    ShortTag {
-        /// The number of tokens in which the prompts can differ.
-        tokens: u32,
-        /// The number of tokens of a full tag.
-        full: u32,
-    },
-    /// Prompts with a conversation that an earlier prompt of the run already had. Such prompts differ
-    /// from the earlier ones only in their tags, if they have tags.
-    Reused {
-        /// The number of such prompts.
-        prompts: u64,
-        /// The number of conversations that the pass can use. With input lengths, these are the conversations of the
-        /// requested length. Without input lengths, these are the conversations within the limits of the plan.
-        available: u64,
-    },
+    /// Prompts that do not have the requested length. `asked`: the requested length of the prompt with the largest
+    /// difference, in tokens.
+    Inexact { prompts: u64, asked: u32, farthest: u32 },
+    /// Prompts that are too short for a full tag, so that some of them may be equal. `tokens`: the number of tokens
+    /// in which the prompts can differ.
+    ShortTag { tokens: u32, full: u32 },
+    /// Prompts with a conversation that an earlier prompt of the run already had. Such prompts differ from the
+    /// earlier ones only in their tags, if they have tags. `available`: the number of conversations that the pass can
+    /// use. With input lengths, these are the conversations of the requested length. Without input lengths, these are
+    /// the conversations within the limits of the plan.
+    Reused { prompts: u64, available: u64 },
     /// Prompts whose rows were sent earlier in the run.
-    RowsAgain {
-        /// The number of such prompts.
-        prompts: u64,
-        /// The number of usable rows.
-        rows: u64,
-        /// The number of requests of the pass.
-        sent: u64,
-    },
+    RowsAgain { prompts: u64, rows: u64, sent: u64 },
     /// Prompts without a turn that their conversation has before them.
-    TurnLeftOut {
-        /// The number of such prompts.
-        prompts: u64,
-        /// The turn, and why it is left out.
-        turn: &'static str,
-    },
-    /// Blocks that may overlap an earlier block of the run. In the first n rounds through the corpus, no
-    /// two blocks of n characters begin at the same character.
-    Overlapping {
-        /// The number of such blocks.
-        prompts: u64,
-        /// The number of blocks of this size in the corpus that do not overlap.
-        available: u64,
-    },
+    TurnLeftOut { prompts: u64, turn: &'static str },
+    /// Blocks that may overlap an earlier block of the run. In the first n rounds through the corpus, no two blocks
+    /// of n characters begin at the same character. `available`: the number of blocks of this size in the corpus that
+    /// do not overlap.
+    Overlapping { prompts: u64, available: u64 },
 }
 
 impl Note {

@@ -24,49 +24,25 @@ pub struct Condition {
 
 /// Why conditions cannot be parsed or judged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum GateError {
     /// The text cannot be parsed.
     #[error(
         "`{0}` is not a condition; write conditions like `output_tokens_per_s>-3%,ttft_p99<+5%`"
     )]
     Unreadable(String),
-    /// No figure has this name.
+    /// No figure has this name. `suggestion`: A text that suggests a similar figure; empty if there is none.
     #[error(
         "`{text}`: no compared metric is named {figure}{suggestion}; the compared metrics are \
             {compared}"
     )]
-    NoSuchFigure {
-        /// The condition as the user wrote it.
-        text: String,
-        /// The figure that the condition names.
-        figure: String,
-        /// A text that suggests a similar figure; empty if there is none.
-        suggestion: String,
-        /// The names of the compared figures.
-        compared: String,
-    },
+    NoSuchFigure { text: String, figure: String, suggestion: String, compared: String },
     /// The comparison has no row at all.
     #[error("`{text}`: {figure} is not compared: {why}")]
-    NothingCompared {
-        /// The condition as the user wrote it.
-        text: String,
-        /// The figure that the condition names.
-        figure: String,
-        /// The reason.
-        why: String,
-    },
+    NothingCompared { text: String, figure: String, why: String },
     /// The figure exists, but not on both sides of the comparison.
     #[error("`{text}`: {figure} is not compared: {why}; the compared metrics are {compared}")]
-    NotCompared {
-        /// The condition as the user wrote it.
-        text: String,
-        /// The figure that the condition names.
-        figure: String,
-        /// The reason, such as which side has the figure.
-        why: String,
-        /// The names of the compared figures.
-        compared: String,
-    },
+    NotCompared { text: String, figure: String, why: String, compared: String },
 }
 
 /// The result of a condition on one row.

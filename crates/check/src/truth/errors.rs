@@ -10,31 +10,18 @@ use crate::truth::frame;
 
 /// The reason why a record cannot be compared with the send times in its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum Mismatch {
-    /// The request did not complete.
+    /// The request did not complete. `outcome`: the outcome of the request and its detail, as debug text.
     #[error("request {index} was not completed: {outcome}")]
-    NotComplete {
-        /// The index of the request in its pass.
-        index: u32,
-        /// The outcome of the request and its detail, as debug text.
-        outcome: String,
-    },
+    NotComplete { index: u32, outcome: String },
     /// The text of the record is not a sequence of send times, so [`crate::truth::TruthServer`] did not send it.
     #[error("the text of request {index} is not what the server sent")]
-    Text {
-        /// The index of the request in its pass.
-        index: u32,
-    },
-    /// The record has more or fewer token events than the server sent tokens.
+    Text { index: u32 },
+    /// The record has more or fewer token events than the server sent tokens. `sent`: the number of send times in the
+    /// text: the number of tokens that the server sent.
     #[error("request {index} has {events} token events, but the server sent {sent}")]
-    Count {
-        /// The index of the request in its pass.
-        index: u32,
-        /// The number of token events in the record.
-        events: usize,
-        /// The number of send times in the text: the number of tokens that the server sent.
-        sent: usize,
-    },
+    Count { index: u32, events: usize, sent: usize },
 }
 
 /// Quantiles of absolute errors, of interval widths or of send delays, in microseconds; all 0 if there are no values.

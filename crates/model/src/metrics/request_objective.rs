@@ -25,6 +25,7 @@ pub struct RequestObjective {
 
 /// Why a text is not a list of objectives on requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum GoodputError {
     /// The text between two commas is empty, or the whole text is.
     #[error("an objective is empty; write it like `ttft<500ms,tpot<50ms`")]
@@ -37,20 +38,10 @@ pub enum GoodputError {
         did_you_mean(name, names()),
         names().collect::<Vec<_>>().join(", "),
         if name.contains("_p") { "; use --slo for statistics of a pass" } else { "" })]
-    UnknownMetric {
-        /// The objective.
-        text: String,
-        /// The name as the user wrote it.
-        name: String,
-    },
+    UnknownMetric { text: String, name: String },
     /// The limit is not a time above 0, or for a speed not a number.
     #[error("`{text}` has no valid limit; after the comparison, write {}", expected(*.metric))]
-    BadLimit {
-        /// The objective.
-        text: String,
-        /// The metric of the objective.
-        metric: JudgedMetric,
-    },
+    BadLimit { text: String, metric: JudgedMetric },
 }
 
 /// The names of the metrics that objectives on requests may name.

@@ -8,6 +8,7 @@ pub(super) const MAX_PATH: usize = 107;
 /// Why a text is not the address of a server, as the rest of a sentence that begins with the text. It does not contain
 /// a user name, a password or a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum UrlError {
     /// The scheme is missing or unknown. The text may be this host.
     #[error("is not the address of a server; write it as http://{0}")]
@@ -27,25 +28,13 @@ pub enum UrlError {
     #[error(
         "is the path of requests, not the address of the server; give --target {url} --dialect {dialect}"
     )]
-    Call {
-        /// The address of the server.
-        url: Box<Url>,
-        /// The dialect.
-        dialect: String,
-    },
+    Call { url: Box<Url>, dialect: String },
     /// The address is that of the requests of a dialect, and has a query.
     #[error(
         "is the path of requests, not the address of the server; give --target {url} --dialect {dialect} --model MODEL \
             --endpoint '{path}?...', with your query in place of the dots"
     )]
-    CallWithQuery {
-        /// The address of the server.
-        url: Box<Url>,
-        /// The dialect.
-        dialect: String,
-        /// The path of the requests.
-        path: String,
-    },
+    CallWithQuery { url: Box<Url>, dialect: String, path: String },
     /// The brackets of an IPv6 address are not closed.
     #[error("has `[` without `]`")]
     Bracket,

@@ -29,45 +29,28 @@ pub use trial::{
 #[serde(tag = "notice", rename_all = "snake_case")]
 #[cfg_attr(test, derive(strum::VariantNames), strum(serialize_all = "snake_case"))]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum Notice {
-    /// The key in a header is so short that it is not removed from texts of the server.
+    /// The key in a header is so short that it is not removed from texts of the server. `min_chars`: the number of
+    /// characters from which on a key is removed.
     #[display(
         "warning: the key in the header {header} has fewer than {min_chars} characters, so it is not removed from \
             texts in which the server quotes it"
     )]
-    ShortKey {
-        /// The name of the header.
-        header: String,
-        /// The number of characters from which on a key is removed.
-        min_chars: usize,
-    },
+    ShortKey { header: String, min_chars: usize },
     /// The command of the plan is started.
     #[display("starting {}", command.join(" "))]
-    ServerStarting {
-        /// The program and its arguments.
-        command: Vec<String>,
-    },
-    /// The started server is not ready yet.
+    ServerStarting { command: Vec<String> },
+    /// The started server is not ready yet. `last_line`: the last line of its log; absent if there is none, or if it
+    /// has not changed.
     #[display(
         "  {waited_s} s; {}",
         last_line.as_ref().map_or("no new log line".to_owned(), |line| format!("last log line: {line}"))
     )]
-    ServerNotReady {
-        /// The time since the start, in seconds.
-        waited_s: u64,
-        /// The last line of its log; absent if there is none, or if it has not changed.
-        last_line: Option<String>,
-    },
+    ServerNotReady { waited_s: u64, last_line: Option<String> },
     /// A server that the plan does not start is not ready yet.
     #[display("waiting for the server, {waited_s} of {wait_s:.0} s: {why}")]
-    WaitingForServer {
-        /// The time waited so far, in seconds.
-        waited_s: u64,
-        /// The longest time to wait, in seconds.
-        wait_s: f64,
-        /// The result of the last attempt.
-        why: String,
-    },
+    WaitingForServer { waited_s: u64, wait_s: f64, why: String },
     /// The server has died, and is started again.
     #[display("the server is started again")]
     ServerStartedAgain,
@@ -76,10 +59,7 @@ pub enum Notice {
     ServerEnding,
     /// A step takes longer than a moment.
     #[display("{step}")]
-    Slow {
-        /// The step.
-        step: SlowStep,
-    },
+    Slow { step: SlowStep },
     /// The embedded engine is measured.
     #[display(
         "SIMULATION: the embedded engine simulates {model} with {} {} (profile {})",
@@ -103,22 +83,10 @@ pub enum Notice {
         or(engine, "an unknown server"),
         or(version, "of unknown version")
     )]
-    Identified {
-        /// The address.
-        url: String,
-        /// The engine of the server, if it is known.
-        engine: Option<String>,
-        /// The version of the engine, if it is known.
-        version: Option<String>,
-    },
+    Identified { url: String, engine: Option<String>, version: Option<String> },
     /// No target is given, and this server runs on the machine.
     #[display("note: {url} is {server}; benchmark it with: inferometer run --target {url}")]
-    LocalServer {
-        /// The address.
-        url: String,
-        /// The engine and the model.
-        server: String,
-    },
+    LocalServer { url: String, server: String },
     /// What is measured.
     #[display(
         "measuring {model} ({workload} prompts, {dialect}) in {}: {}",
@@ -145,25 +113,16 @@ pub enum Notice {
     TwoLoads,
     /// The report of another run is replaced.
     #[display("out: {}: this run replaces the report of run {run}", folder.display())]
-    ReplacesReport {
-        /// The folder of the report.
-        folder: PathBuf,
-        /// The other run.
-        run: String,
-    },
+    ReplacesReport { folder: PathBuf, run: String },
     /// The requests of another run are made again.
     #[display("making the requests of run {run} again, to check that they are the same")]
-    CheckingSameWork {
-        /// The other run.
-        run: String,
-    },
+    CheckingSameWork { run: String },
     /// A finding that is a warning, from before the measurement or from a trial.
     #[display("warning: {}", finding.message)]
-    Finding {
-        /// The finding.
-        finding: Box<Finding>,
-    },
+    Finding { finding: Box<Finding> },
     /// The lengths and the limits that are chosen for a server of which the user gave neither lengths nor loads.
+    /// `alone_s`: the time of one request alone, in seconds; absent if it did not complete. `most_tokens`: the most
+    /// tokens of all requests; absent if there is no limit.
     #[display(
         "{cell} tokens a request{}: measured for about {} at a rising load{}",
         alone_s.map_or_else(String::new, |s| format!(", which takes {} s alone", significant(s, 2))),
@@ -173,33 +132,16 @@ pub enum Notice {
             |most| format!(", with about {most} tokens at most")
         )
     )]
-    ChosenLengths {
-        /// The lengths.
-        cell: CellPlan,
-        /// The time of one request alone, in seconds; absent if it did not complete.
-        alone_s: Option<f64>,
-        /// The longest time, in seconds.
-        most_s: f64,
-        /// The most tokens of all requests; absent if there is no limit.
-        most_tokens: Option<u64>,
-    },
-    /// The goal of a search.
+    ChosenLengths { cell: CellPlan, alone_s: Option<f64>, most_s: f64, most_tokens: Option<u64> },
+    /// The goal of a search. `precision`: the largest width of the interval, as a share of its lower end.
+    /// `confidence`: the probability that the interval contains the answer, from 0 to 1.
     #[display(
         "searching for the highest {over} that meets {}, within {}% at {}% confidence",
         objectives.join(" and "),
         percent(*precision),
         percent(*confidence)
     )]
-    Searching {
-        /// The load that is varied.
-        over: Over,
-        /// The objectives.
-        objectives: Vec<String>,
-        /// The largest width of the interval, as a share of its lower end.
-        precision: f64,
-        /// The probability that the interval contains the answer, from 0 to 1.
-        confidence: f64,
-    },
+    Searching { over: Over, objectives: Vec<String>, precision: f64, confidence: f64 },
     /// The largest cost of a search.
     SearchCost(SearchCost),
     /// The largest cost of a sweep.
@@ -210,24 +152,13 @@ pub enum Notice {
     #[display(
         "this {of} runs on the embedded engine in real time; --predict runs it in virtual time, in seconds"
     )]
-    UseVirtualTime {
-        /// What chooses the loads.
-        of: Chosen,
-    },
+    UseVirtualTime { of: Chosen },
     /// How long the run takes.
     #[display("{}", cost::estimate(*least_s, *most_s))]
-    Estimate {
-        /// The shortest time, in seconds.
-        least_s: f64,
-        /// The longest time, in seconds.
-        most_s: f64,
-    },
+    Estimate { least_s: f64, most_s: f64 },
     /// How long the run takes at least: the begins of jobs and the gaps between their calls.
     #[display("{}", cost::gaps_alone(*least_s))]
-    EstimateOfGaps {
-        /// The time, in seconds.
-        least_s: f64,
-    },
+    EstimateOfGaps { least_s: f64 },
     /// How long the run takes is not known.
     #[display(
         "estimate: unknown (a first request was not answered with any text, or requests wait for the answers to others, as in \
@@ -239,63 +170,32 @@ pub enum Notice {
     EstimateLater,
     /// A trial of a search has ended.
     #[display("    {trial}")]
-    SearchTrial {
-        /// The trial, and what is known after it.
-        trial: Box<SearchTrial>,
-    },
+    SearchTrial { trial: Box<SearchTrial> },
     /// A trial of a sweep has ended.
     #[display("    {trial}")]
-    SweepTrial {
-        /// The trial, and what is known after it.
-        trial: Box<SweepTrial>,
-    },
-    /// The time limit has ended the last trial.
+    SweepTrial { trial: Box<SweepTrial> },
+    /// The time limit has ended the last trial. `used`: the number of completed requests that are used; absent if the
+    /// trial is discarded.
     #[display(
         "    the time limit of --max-time is reached within the last trial: {}",
         trial::used(*used, *over)
     )]
-    TrialOutOfTime {
-        /// The number of completed requests that are used; absent if the trial is discarded.
-        used: Option<u64>,
-        /// The load of the trial; absent if it is discarded.
-        over: Option<Over>,
-    },
+    TrialOutOfTime { used: Option<u64>, over: Option<Over> },
     /// The answer of a search for a cell, or for a tier of a cell.
     #[display("  {}: {}", answer.cell(), answer.answer)]
-    SearchAnswer {
-        /// The answer.
-        answer: Box<SearchAnswer>,
-    },
+    SearchAnswer { answer: Box<SearchAnswer> },
     /// The answer of a sweep for a cell.
     #[display("  {}: {}", answer.cell(), answer.answer)]
-    SweepAnswer {
-        /// The answer.
-        answer: Box<SweepAnswer>,
-    },
+    SweepAnswer { answer: Box<SweepAnswer> },
     /// The server has ended before the end of a pass.
     #[display("error: {cell}, {pass}: the server ended: {last_lines}")]
-    ServerEnded {
-        /// The cell.
-        cell: CellPlan,
-        /// The load of the pass.
-        pass: String,
-        /// How it ended, and the last lines of its log.
-        last_lines: String,
-    },
+    ServerEnded { cell: CellPlan, pass: String, last_lines: String },
     /// The figures of a cell cannot be written to the folder of the report yet.
     #[display("warning: {cell}: {why}; measuring continues")]
-    FiguresNotWritten {
-        /// The cell.
-        cell: CellPlan,
-        /// The error.
-        why: String,
-    },
+    FiguresNotWritten { cell: CellPlan, why: String },
     /// Two servers are compared.
     #[display("{name}: two runs, measured in alternating blocks")]
-    AbBegins {
-        /// The name of the comparison in the store.
-        name: String,
-    },
+    AbBegins { name: String },
     /// Each side gets prompts of its own, because both addresses lead to one server.
     #[display(
         "both addresses lead to one server, which may cache prompts: each side gets different prompts of the same \
@@ -304,55 +204,26 @@ pub enum Notice {
     DifferentPrompts,
     /// Several runs begin, one for each server and round.
     #[display("{name}: {runs} runs; if interrupted: --resume {name}")]
-    GroupBegins {
-        /// The name of the group in the store.
-        name: String,
-        /// The number of runs.
-        runs: usize,
-    },
+    GroupBegins { name: String, runs: usize },
     /// How long all runs take.
     #[display("{}", cost::all_runs(*bound, *time_s))]
-    AllRuns {
-        /// Whether the time is a limit.
-        bound: Bound,
-        /// The time, in seconds.
-        time_s: f64,
-    },
+    AllRuns { bound: Bound, time_s: f64 },
     /// How long all runs take is not known yet.
     #[display("the time of all runs depends on the servers; it is estimated after the first run")]
     AllRunsUnknown,
     /// A run in the store that belongs to the group cannot be read.
     #[display("a run in the store is ignored: {why}")]
-    RunIgnored {
-        /// The run and the error.
-        why: String,
-    },
-    /// A run of the group begins.
+    RunIgnored { why: String },
+    /// A run of the group begins. `left_s`: the time of the runs that are left, in seconds; absent before the first
+    /// run has ended.
     #[display("\n[{number} of {runs}] {name}{}", cost::left(*left_s))]
-    RunBegins {
-        /// The number of the run, from 1.
-        number: usize,
-        /// The number of runs.
-        runs: usize,
-        /// The server, and the round if there are several.
-        name: String,
-        /// The time of the runs that are left, in seconds; absent before the first run has ended.
-        left_s: Option<f64>,
-    },
+    RunBegins { number: usize, runs: usize, name: String, left_s: Option<f64> },
     /// The results of a run are those of a complete run in the store.
     #[display("copied from run {run}")]
-    RunCopied {
-        /// The run in the store.
-        run: String,
-    },
+    RunCopied { run: String },
     /// A run of the group has failed. The next run begins.
     #[display("error: {name}: {why}")]
-    RunFailed {
-        /// The server, and the round if there are several.
-        name: String,
-        /// The error.
-        why: String,
-    },
+    RunFailed { name: String, why: String },
 }
 
 impl Notice {

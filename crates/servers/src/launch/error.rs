@@ -7,68 +7,35 @@ use crate::launch::event::ServerExit;
 /// An error in starting a server. No process of the server is left, except after [`LaunchError::GuardLost`], or
 /// if the kernel cannot end a process.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum LaunchError {
     /// Another program listens at the server's address.
     #[error(
         "{address} is in use: {by} listens there; end it, choose another `port`, or leave `port` \
             out to get a free one"
     )]
-    PortTaken {
-        /// `host:port`.
-        address: String,
-        /// A description of the program that listens there.
-        by: String,
-    },
+    PortTaken { address: String, by: String },
     /// No port is free, or the host is not an address of this machine.
     #[error("server: no free port on {host}: {source}")]
-    NoPort {
-        /// The host on which the server should listen.
-        host: String,
-        /// The message of the operating system.
-        source: std::io::Error,
-    },
+    NoPort { host: String, source: std::io::Error },
     /// The guard could not be started, or one of its files could not be created.
     #[error("server: {what}: {source}")]
-    System {
-        /// The operation that failed.
-        what: String,
-        /// The message of the operating system.
-        source: std::io::Error,
-    },
+    System { what: String, source: std::io::Error },
     /// The command could not be started.
     #[error("server: `{command}` cannot be started: {reason}")]
-    NotStarted {
-        /// The program of the command.
-        command: String,
-        /// The message of the operating system.
-        reason: String,
-    },
+    NotStarted { command: String, reason: String },
     /// The server ended before it was ready.
     #[error(
         "server: ended ({}) before it was ready{}; its log: {}",
         ended.how, log_excerpt(ended), log.display()
     )]
-    EndedEarly {
-        /// How the server ended.
-        ended: Box<ServerExit>,
-        /// The file with the server's output.
-        log: PathBuf,
-    },
+    EndedEarly { ended: Box<ServerExit>, log: PathBuf },
     /// The server did not become ready within the timeout.
     #[error(
         "server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}",
         log_excerpt(ended), log.display()
     )]
-    NeverReady {
-        /// The timeout, in seconds.
-        after_s: u64,
-        /// The condition of readiness that was not met.
-        missing: String,
-        /// How the server was ended.
-        ended: Box<ServerExit>,
-        /// The file with the server's output.
-        log: PathBuf,
-    },
+    NeverReady { after_s: u64, missing: String, ended: Box<ServerExit>, log: PathBuf },
     /// The user interrupted the wait for the server.
     #[error("server: interrupted before it was ready")]
     Interrupted,

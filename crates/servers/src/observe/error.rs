@@ -9,18 +9,14 @@ use nvml_wrapper::error::NvmlError;
 
 /// Why there is no sample, or no source of samples.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum ObserveError {
     /// A server does not answer.
     #[error(transparent)]
     NoAnswer(#[from] ClientError),
     /// A server answers with an error.
     #[error("{address} answered {status}")]
-    Status {
-        /// The address of the metrics.
-        address: String,
-        /// The status of HTTP.
-        status: u16,
-    },
+    Status { address: String, status: u16 },
     /// The answer is not UTF-8 text.
     #[error("{0}: the answer is not UTF-8 text")]
     NoText(String),
@@ -29,12 +25,7 @@ pub enum ObserveError {
     NoKnownMetric(String),
     /// The text lacks metrics that the user names. A server may add them with its first request.
     #[error("{address}: metrics_names: there is no metric `{}`", names.join("`, `"))]
-    UnknownNames {
-        /// The address of the metrics.
-        address: String,
-        /// The names that do not occur.
-        names: Vec<String>,
-    },
+    UnknownNames { address: String, names: Vec<String> },
     /// The user names a metric for a quantity that does not exist.
     #[error(
         "`{0}` is not a known server metric; the known ones are running, waiting, kv_use, preemptions, \
@@ -43,31 +34,16 @@ pub enum ObserveError {
     UnknownQuantity(String),
     /// The user names a card that does not exist.
     #[error("card {number} was not found; found: {}", listed(found))]
-    NoSuchCard {
-        /// The number of the card.
-        number: u32,
-        /// The numbers of the cards that exist.
-        found: Vec<u32>,
-    },
+    NoSuchCard { number: u32, found: Vec<u32> },
     /// The DCGM exporter at an address has no card.
     #[error("{0}: the DCGM exporter reports no card")]
     NoCards(String),
     /// The DCGM exporter no longer has a card.
     #[error("{address}: the DCGM exporter does not report card {number}")]
-    NotReported {
-        /// The address of the exporter.
-        address: String,
-        /// The number of the card.
-        number: u32,
-    },
+    NotReported { address: String, number: u32 },
     /// NVIDIA's library does not give the state of a card.
     #[error("NVML: card {number}: {source}")]
-    Nvml {
-        /// The number of the card.
-        number: u32,
-        /// The error of the library.
-        source: NvmlError,
-    },
+    Nvml { number: u32, source: NvmlError },
     /// `nvidia-smi` does not give the state of the cards.
     #[error("nvidia-smi: {0}")]
     Smi(#[from] SmiError),

@@ -74,60 +74,36 @@ fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
 
 /// Why bytes are not an HTTP/1.1 message that is accepted, or why a header field cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum HttpError {
-    /// The head cannot be parsed.
+    /// The head cannot be parsed. `begins`: the first bytes of the head, at most [`MAX_HEAD_BYTES`]. The error
+    /// message shows only the first 80 characters. [`HttpError::redacted`] removes secrets from the longer text, so
+    /// that no part of a secret remains.
     #[error("not an HTTP/1.1 head ({what}); it begins with {:?}", cut(begins, 80))]
-    Head {
-        /// The problem that the parser found.
-        what: String,
-        /// The first bytes of the head, at most [`MAX_HEAD_BYTES`]. The error message shows only the first 80
-        /// characters. [`HttpError::redacted`] removes secrets from the longer text, so that no part of a
-        /// secret remains.
-        begins: String,
-    },
+    Head { what: String, begins: String },
     /// The head is longer than the limit.
     #[error("an HTTP head of more than {limit} bytes")]
-    HeadTooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
+    HeadTooLong { limit: usize },
     /// The status is 101, a change of protocol, which was not requested.
     #[error("HTTP status 101 (a change of protocol), which was not requested")]
     Upgrade,
-    /// The header fields give no usable body length.
+    /// The header fields give no usable body length. `value`: the value of the header field. The error message shows
+    /// only the first 80 characters. [`HttpError::redacted`] removes secrets from the longer text.
     #[error("HTTP body length: {field} {:?}: {what}", cut(value, 80))]
-    Length {
-        /// The name of the header field.
-        field: &'static str,
-        /// The value of the header field. The error message shows only the first 80 characters.
-        /// [`HttpError::redacted`] removes secrets from the longer text.
-        value: String,
-        /// Why the value cannot be used.
-        what: &'static str,
-    },
+    Length { field: &'static str, value: String, what: &'static str },
     /// A request has more than one Host field (RFC 9112, section 3.2).
     #[error("a request with more than one Host field")]
     Hosts,
-    /// The chunked framing is broken.
+    /// The chunked framing is broken. `at`: the position in the body, in bytes, including the framing.
     #[error("HTTP chunk framing: {what}, at byte {at} of the framed body")]
-    Chunk {
-        /// The problem in the framing.
-        what: &'static str,
-        /// The position in the body, in bytes, including the framing.
-        at: u64,
-    },
+    Chunk { what: &'static str, at: u64 },
     /// A request body is larger than the limit.
     #[error("a request body of more than {limit} bytes")]
-    BodyTooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// Bytes came after the end of the message.
+    BodyTooLong { limit: usize },
+    /// Bytes came after the end of the message. `count`: the number of bytes after the end, in the read that contains
+    /// the first of them.
     #[error("{count} bytes after the end of the HTTP message")]
-    AfterEnd {
-        /// The number of bytes after the end, in the read that contains the first of them.
-        count: usize,
-    },
+    AfterEnd { count: usize },
 }
 
 impl HttpError {

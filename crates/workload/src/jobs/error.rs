@@ -7,6 +7,7 @@ use crate::trace::RowReason;
 
 /// Why a trace cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum JobsError {
     /// A file that cannot be read.
     #[error(transparent)]
@@ -24,14 +25,7 @@ pub enum JobsError {
     Empty(String, String),
     /// Rows that contradict themselves or each other.
     #[error("{}, line {line}: {problem}", path.display())]
-    Row {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: u64,
-        /// What is wrong.
-        problem: Problem,
-    },
+    Row { path: PathBuf, line: u64, problem: Problem },
     /// A format that cannot hold the trace: its name, and what it cannot hold.
     #[error("--to {0}: {1}")]
     NotWritable(&'static str, String),

@@ -10,54 +10,32 @@ const OF_REQUESTS: &str = " of requests at ";
 
 /// Why a text is not a list of objectives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum SloError {
     /// The text between two commas is empty, or the whole text is.
     #[error("an objective is empty; write it like `ttft_p99<500ms,failures<1%`")]
     Empty,
     /// The objective has no `<`, `<=`, `>` or `>=`.
     #[error("`{text}` has no comparison; write it like `ttft_p99<500ms`")]
-    NoComparison {
-        /// The objective.
-        text: String,
-    },
+    NoComparison { text: String },
     /// There is no metric of this name that objectives may name.
     #[error("`{text}`: unknown metric `{name}`{}; objectives can use {}",
         did_you_mean(name, spellings().iter().map(String::as_str)),
         JudgedMetric::names().collect::<Vec<_>>().join(", "))]
-    UnknownMetric {
-        /// The objective.
-        text: String,
-        /// The name as the user wrote it.
-        name: String,
-    },
+    UnknownMetric { text: String, name: String },
     /// The metric has many values per pass, but the objective names no known statistic.
     #[error("`{text}` has no known statistic of {metric}; write it like `{metric}_p99<500ms`, with \
         one of {}", Statistic::ALL.map(Statistic::name).join(", "),
         metric = .metric.name())]
-    NoStatistic {
-        /// The objective.
-        text: String,
-        /// The metric of the objective.
-        metric: JudgedMetric,
-    },
+    NoStatistic { text: String, metric: JudgedMetric },
     /// The objective names a statistic, although the metric has one value per pass.
     #[error("`{text}` has a statistic, but {metric} has only one value per pass; write {metric} \
         without a statistic", metric = .metric.name())]
-    NeedlessStatistic {
-        /// The objective.
-        text: String,
-        /// The metric of the objective.
-        metric: JudgedMetric,
-    },
+    NeedlessStatistic { text: String, metric: JudgedMetric },
     /// The limit is not a number in a unit of the metric, or it is a time that is not above 0.
     #[error("`{text}` has no valid limit; after the comparison, write {}",
         expected(*.metric))]
-    BadLimit {
-        /// The objective.
-        text: String,
-        /// The metric of the objective.
-        metric: JudgedMetric,
-    },
+    BadLimit { text: String, metric: JudgedMetric },
 }
 
 /// Parses objectives such as `ttft_p99<500ms,tpot_p99<50ms`, separated by commas.

@@ -9,84 +9,35 @@ use crate::tls::{TlsFailure, tls_failure};
 
 /// Why a request got no usable response.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum ClientError {
     /// The name of the server cannot be resolved.
     #[error("{url}: the name cannot be resolved: {source}")]
-    Resolve {
-        /// The address as given.
-        url: String,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Resolve { url: String, source: io::Error },
     /// The connection cannot be opened: for example, no program listens at the address, or no route leads to
     /// it.
     #[error("{url}: cannot connect: {source}")]
-    Unreachable {
-        /// The address as given.
-        url: String,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Unreachable { url: String, source: io::Error },
     /// The proxy for the server cannot be used.
     #[error("{url}: {what}")]
-    Proxy {
-        /// The address as given.
-        url: String,
-        /// What is wrong with the proxy, and what to do.
-        what: String,
-    },
-    /// The TLS connection failed: for example, the server's certificate is not trusted.
+    Proxy { url: String, what: String },
+    /// The TLS connection failed: for example, the server's certificate is not trusted. `advice`: the advice, which
+    /// begins with a semicolon; empty if there is no advice.
     #[error("{url}: no TLS connection: {what}{advice}")]
-    NoTls {
-        /// The address as given.
-        url: String,
-        /// What is wrong with the certificate or the handshake.
-        what: String,
-        /// The advice, which begins with a semicolon; empty if there is no advice.
-        advice: String,
-    },
-    /// The server uses another protocol than its address states, or than this client supports.
+    NoTls { url: String, what: String, advice: String },
+    /// The server uses another protocol than its address states, or than this client supports. `speaks`: what the
+    /// server does, such as `uses TLS` or `does not use HTTP/1.1`.
     #[error("{url}: the server {speaks} at this address; {advice}")]
-    OtherProtocol {
-        /// The address as given.
-        url: String,
-        /// What the server does, such as `uses TLS` or `does not use HTTP/1.1`.
-        speaks: &'static str,
-        /// What to do.
-        advice: String,
-    },
+    OtherProtocol { url: String, speaks: &'static str, advice: String },
     /// The connection broke or timed out.
     #[error("{url}{path}: no answer: {}", reason(source))]
-    Broken {
-        /// The address as given.
-        url: String,
-        /// The requested path.
-        path: String,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Broken { url: String, path: String, source: io::Error },
     /// The response is not HTTP, not the JSON that was expected, incomplete or too large.
     #[error("{url}{path}: not a valid answer: {what}")]
-    Garbled {
-        /// The address as given.
-        url: String,
-        /// The requested path.
-        path: String,
-        /// What is wrong with the response.
-        what: String,
-    },
+    Garbled { url: String, path: String, what: String },
     /// The server responded with an error status.
     #[error("{url}{path}: the server answered {status}: {message}")]
-    Refused {
-        /// The address as given.
-        url: String,
-        /// The requested path.
-        path: String,
-        /// The HTTP status.
-        status: u16,
-        /// The server's message.
-        message: String,
-    },
+    Refused { url: String, path: String, status: u16, message: String },
 }
 
 /// The message of an I/O error. A timeout has its own text, because the text of the system for this error

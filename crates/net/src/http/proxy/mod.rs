@@ -65,20 +65,14 @@ pub enum ProxyError {
 
 /// Why no proxy can be chosen for a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
 pub enum UnusableProxy {
     /// An entry of `no_proxy` is wrong. It may be a mistyped name of the server.
     #[error("no_proxy: `{0}` is not a host, address or network; correct it, or give --proxy none")]
     Exception(String),
     /// The address of the proxy is wrong.
     #[error("{name} {why}; to use no proxy, add {host} to NO_PROXY or give --proxy none")]
-    Proxy {
-        /// The variable.
-        name: &'static str,
-        /// What is wrong.
-        why: ProxyError,
-        /// The host of the server.
-        host: String,
-    },
+    Proxy { name: &'static str, why: ProxyError, host: String },
 }
 
 impl fmt::Debug for Proxy {
