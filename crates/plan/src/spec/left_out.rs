@@ -57,13 +57,11 @@ struct LeftOut {
     why: &'static str,
 }
 
-const fn left_out(
-    command: PlanCommand,
-    in_file: InFile,
-    keys: &'static [&'static str],
-    why: &'static str,
-) -> LeftOut {
-    LeftOut { command, keys, in_file, why }
+/// A table with one row for the keys that a command leaves out for the same reason.
+macro_rules! left_out {
+    ($($command:ident $in_file:ident $keys:expr => $why:expr;)*) => {
+        &[$(LeftOut { command: $command, keys: $keys, in_file: $in_file, why: $why }),*]
+    };
 }
 
 /// Keys for loads and for the repetition of passes.
@@ -134,130 +132,49 @@ const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be comp
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
 
-static LEFT_OUT: [LeftOut; 32] = [
-    left_out(
-        Search,
-        Refused,
-        LOADS,
+static LEFT_OUT: &[LeftOut] = left_out! {
+    Search Refused LOADS =>
         "cannot be set: a search chooses the loads of its trials; leave it out (use --from, --to, --start and \
-         --max-requests to limit them)",
-    ),
-    left_out(Search, Refused, &["replay_rows"], OWN_LOAD),
-    left_out(Search, Refused, &["scale"], SCALE),
-    left_out(Search, Accepted, &["prompts_per_group", "block_concurrency"], FEWER),
-    left_out(Search, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
-    left_out(
-        Search,
-        Refused,
-        &["jobs"],
-        "has no effect: a search chooses the number of jobs; leave it out",
-    ),
-    left_out(
-        Sweep,
-        Refused,
-        LOADS,
-        "cannot be set: a sweep chooses the loads of its trials; leave it out (use --by, --max-concurrency, --max-rate \
-         and --max-requests to limit them)",
-    ),
-    left_out(Sweep, Refused, &["replay_rows"], OWN_LOAD),
-    left_out(Sweep, Refused, &["scale"], SCALE),
-    left_out(Sweep, Accepted, &["prompts_per_group", "block_concurrency"], FEWER),
-    left_out(Sweep, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
-    left_out(Sweep, Accepted, AgentKeys::OWN, JOBS),
-    left_out(
-        Sweep,
-        Refused,
-        &["max_failures"],
-        "is not used by a sweep, which goes up to saturation; leave it out",
-    ),
-    left_out(
-        Sweep,
-        Refused,
-        &["search"],
-        "cannot be combined with [sweep], because both choose the loads; leave out one of them",
-    ),
-    left_out(
-        Ab,
-        Refused,
-        &["search"],
-        "searches for a load, but a comparison has a fixed one; leave it out",
-    ),
-    left_out(
-        Ab,
-        Refused,
-        &["sweep"],
-        "raises the load, but a comparison has a fixed one; leave it out",
-    ),
-    left_out(Ab, Refused, &["stop_when_saturated", "stop_at_error_rate"], BLOCK_ENDS),
-    left_out(
-        Ab,
-        Refused,
-        &["repeat", "until", "max_repeats"],
-        "cannot be used: blocks are repeated until the answer is certain; leave it out",
-    ),
-    left_out(
-        Ab,
-        Refused,
-        &["duration"],
-        "cannot be used: a block has a number of requests; give --requests",
-    ),
-    left_out(
-        Ab,
-        Refused,
-        &["stages"],
-        "cannot be used: the load of a block is constant; give one --rate or --concurrency",
-    ),
-    left_out(Ab, Refused, &["replay", "replay_rows", "replay_speed"], BLOCK_ARRIVALS),
-    left_out(Ab, Accepted, &["trace_scale"], BLOCK_ARRIVALS),
-    left_out(
-        Ab,
-        Refused,
-        &["slo", "goodput"],
-        "is for one server (`inferometer run`); for two servers give --gate",
-    ),
-    left_out(
-        Ab,
-        Refused,
-        &["dump_workload"],
-        "cannot be used: two servers would write the same file; leave it out",
-    ),
-    left_out(
-        Ab,
-        Accepted,
-        &["prompts_per_group", "block_concurrency"],
-        "has no effect: a block has its own number of requests; leave it out",
-    ),
-    left_out(Ab, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
-    left_out(Ab, Accepted, AgentKeys::OWN, JOBS),
-    left_out(
-        Predict,
-        Accepted,
-        OF_SERVERS,
-        "has no effect on a prediction, which contacts no server; leave it out",
-    ),
-    left_out(
-        Predict,
-        Accepted,
-        &[
-            "cooldown",
-            "repeat",
-            "until",
-            "max_repeats",
-            "goodput",
-            "max_failures",
-            "failures_as_inf",
-        ],
-        "is not used by a prediction of passes; leave it out",
-    ),
-    left_out(Predict, Accepted, &["over_limit"], "is always `queue` in a prediction; leave it out"),
-    left_out(Predict, Accepted, ConversationKeys::NAMES, CONVERSATIONS),
-    left_out(
-        Predict,
-        Accepted,
-        BlockKeys::NAMES,
-        "belongs to the workload blocks, which only a measurement can send: its output lengths are unknown before",
-    ),
-];
+         --max-requests to limit them)";
+    Search Refused &["replay_rows"] => OWN_LOAD;
+    Search Refused &["scale"] => SCALE;
+    Search Accepted &["prompts_per_group", "block_concurrency"] => FEWER;
+    Search Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Search Refused &["jobs"] => "has no effect: a search chooses the number of jobs; leave it out";
+    Sweep Refused LOADS =>
+        "cannot be set: a sweep chooses the loads of its trials; leave it out (use --by, --max-concurrency, \
+         --max-rate and --max-requests to limit them)";
+    Sweep Refused &["replay_rows"] => OWN_LOAD;
+    Sweep Refused &["scale"] => SCALE;
+    Sweep Accepted &["prompts_per_group", "block_concurrency"] => FEWER;
+    Sweep Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Sweep Accepted AgentKeys::OWN => JOBS;
+    Sweep Refused &["max_failures"] => "is not used by a sweep, which goes up to saturation; leave it out";
+    Sweep Refused &["search"] =>
+        "cannot be combined with [sweep], because both choose the loads; leave out one of them";
+    Ab Refused &["search"] => "searches for a load, but a comparison has a fixed one; leave it out";
+    Ab Refused &["sweep"] => "raises the load, but a comparison has a fixed one; leave it out";
+    Ab Refused &["stop_when_saturated", "stop_at_error_rate"] => BLOCK_ENDS;
+    Ab Refused &["repeat", "until", "max_repeats"] =>
+        "cannot be used: blocks are repeated until the answer is certain; leave it out";
+    Ab Refused &["duration"] => "cannot be used: a block has a number of requests; give --requests";
+    Ab Refused &["stages"] => "cannot be used: the load of a block is constant; give one --rate or --concurrency";
+    Ab Refused &["replay", "replay_rows", "replay_speed"] => BLOCK_ARRIVALS;
+    Ab Accepted &["trace_scale"] => BLOCK_ARRIVALS;
+    Ab Refused &["slo", "goodput"] => "is for one server (`inferometer run`); for two servers give --gate";
+    Ab Refused &["dump_workload"] => "cannot be used: two servers would write the same file; leave it out";
+    Ab Accepted &["prompts_per_group", "block_concurrency"] =>
+        "has no effect: a block has its own number of requests; leave it out";
+    Ab Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Ab Accepted AgentKeys::OWN => JOBS;
+    Predict Accepted OF_SERVERS => "has no effect on a prediction, which contacts no server; leave it out";
+    Predict Accepted &["cooldown", "repeat", "until", "max_repeats", "goodput", "max_failures", "failures_as_inf"] =>
+        "is not used by a prediction of passes; leave it out";
+    Predict Accepted &["over_limit"] => "is always `queue` in a prediction; leave it out";
+    Predict Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Predict Accepted BlockKeys::NAMES =>
+        "belongs to the workload blocks, which only a measurement can send: its output lengths are unknown before";
+};
 
 /// Workloads that a command does not take.
 const WORKLOADS: [(PlanCommand, &str, InFile, &str); 7] = [
