@@ -61,50 +61,17 @@ pub struct Field {
 }
 
 /// The six figures in the order of the script.
-pub static FIELDS: [Field; 6] = [
-    Field {
-        name: "Total time",
-        unit: "s",
-        decimals: Some(2),
-        formula: "last end - first send",
-        value: |run, _| run.total_time_s,
-    },
-    Field {
-        name: "Throughput",
-        unit: "requests/s",
-        decimals: Some(2),
-        formula: "completed requests / total time",
-        value: |run, _| run.requests_per_s(),
-    },
-    Field {
-        name: "Average latency",
-        unit: "s",
-        decimals: Some(2),
-        formula: "mean of E2E",
-        value: |run, _| run.mean_latency_s,
-    },
-    Field {
-        name: "Average latency per token",
-        unit: "s",
-        decimals: Some(2),
-        formula: "mean of (E2E / (prompt + output tokens))",
-        value: |_, by| by.latency_per_token_s,
-    },
-    Field {
-        name: "Average latency per output token",
-        unit: "s",
-        decimals: Some(2),
-        formula: "mean of (E2E / output tokens)",
-        value: |_, by| by.latency_per_output_token_s,
-    },
-    Field {
-        name: "Completion tokens per second",
-        unit: "tokens/s",
-        decimals: None,
-        formula: "output tokens of the completed requests / total time",
-        value: |run, by| run.per_second(by.output_tokens?),
-    },
-];
+pub static FIELDS: [Field; 6] = inferometer_model::table! { Field { name, unit, decimals, formula, value }
+    ("Total time", "s", Some(2), "last end - first send", |run, _| run.total_time_s)
+    ("Throughput", "requests/s", Some(2), "completed requests / total time", |run, _| run.requests_per_s())
+    ("Average latency", "s", Some(2), "mean of E2E", |run, _| run.mean_latency_s)
+    ("Average latency per token", "s", Some(2), "mean of (E2E / (prompt + output tokens))",
+     |_, by| by.latency_per_token_s)
+    ("Average latency per output token", "s", Some(2), "mean of (E2E / output tokens)",
+     |_, by| by.latency_per_output_token_s)
+    ("Completion tokens per second", "tokens/s", None, "output tokens of the completed requests / total time",
+     |run, by| run.per_second(by.output_tokens?))
+};
 
 /// Collects the records of a pass, in any order.
 #[derive(Clone, Debug, Default)]

@@ -25,3 +25,16 @@ macro_rules! names {
         }
     };
 }
+
+/// An array of structs as a table: the names of the fields once, then the values of each struct.
+///
+/// Example: `table! { Point { x, y } (1, 2) (3, 4) }`.
+#[macro_export]
+macro_rules! table {
+    (@row $type:ident { $($field:ident),+ } ($($value:expr),+)) => {
+        $type { $($field: $value),+ }
+    };
+    ($type:ident $fields:tt $($row:tt)+) => {
+        [$($crate::table!(@row $type $fields $row)),+]
+    };
+}

@@ -29,52 +29,27 @@ pub struct BuiltInTemplate {
 }
 
 /// The built-in templates. The first one is exactly that of the published log of SUS-Chat-34B.
-pub static TEMPLATES: [BuiltInTemplate; 8] = [
-    BuiltInTemplate {
-        name: "continue-zh",
-        text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
-        asks: "continue a text (Chinese; as in the published log of SUS-Chat-34B)",
-    },
-    BuiltInTemplate {
-        name: "continue-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about \
-               {num_completion} characters:\n",
-        asks: "continue a text (English)",
-    },
-    BuiltInTemplate {
-        name: "repeat-zh",
-        text: "\"\"\"\n{text}\n\"\"\"\n\n重复上面的文本, 需要时从头再来, 直到写满 {num_completion} 个字左右:\n",
-        asks: "repeat a text, again from its start if it is too short (Chinese)",
-    },
-    BuiltInTemplate {
-        name: "repeat-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where \
-               it ends, until you have written about {num_completion} characters:\n",
-        asks: "repeat a text, again from its start if it is too short (English)",
-    },
-    BuiltInTemplate {
-        name: "summarise-zh",
-        text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本, 总结其内容, 要求总结为 {num_completion} 个字左右:\n",
-        asks: "summarise a text (Chinese)",
-    },
-    BuiltInTemplate {
-        name: "summarise-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about \
-               {num_completion} characters:\n",
-        asks: "summarise a text (English)",
-    },
-    BuiltInTemplate {
-        name: "translate-zh",
-        text: "\"\"\"\n{text}\n\"\"\"\n\n将上面的文本翻译成英文, 要求译文 {num_completion} 个字符左右:\n",
-        asks: "translate a text into English (instruction in Chinese)",
-    },
-    BuiltInTemplate {
-        name: "translate-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about \
-               {num_completion} characters:\n",
-        asks: "translate a text into Chinese (instruction in English)",
-    },
-];
+pub static TEMPLATES: [BuiltInTemplate; 8] = inferometer_model::table! { BuiltInTemplate { name, text, asks }
+    ("continue-zh", "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
+     "continue a text (Chinese; as in the published log of SUS-Chat-34B)")
+    ("continue-en",
+     "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about {num_completion} characters:\n",
+     "continue a text (English)")
+    ("repeat-zh", "\"\"\"\n{text}\n\"\"\"\n\n重复上面的文本, 需要时从头再来, 直到写满 {num_completion} 个字左右:\n",
+     "repeat a text, again from its start if it is too short (Chinese)")
+    ("repeat-en",
+     "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where it ends, until you have written \
+      about {num_completion} characters:\n", "repeat a text, again from its start if it is too short (English)")
+    ("summarise-zh", "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本, 总结其内容, 要求总结为 {num_completion} 个字左右:\n",
+     "summarise a text (Chinese)")
+    ("summarise-en", "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about {num_completion} characters:\n",
+     "summarise a text (English)")
+    ("translate-zh", "\"\"\"\n{text}\n\"\"\"\n\n将上面的文本翻译成英文, 要求译文 {num_completion} 个字符左右:\n",
+     "translate a text into English (instruction in Chinese)")
+    ("translate-en",
+     "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about {num_completion} characters:\n",
+     "translate a text into Chinese (instruction in English)")
+};
 
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

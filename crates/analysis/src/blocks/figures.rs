@@ -80,66 +80,24 @@ pub struct Field {
 }
 
 /// The figures of the log, in its order. All rates except the last figure divide by the log's own `duration`.
-pub static FIELDS: [Field; 10] = [
-    Field {
-        name: "duration",
-        formula: "int(wall time of the last end) - int(wall time of the first send), in seconds",
-        value: |figures| Some(figures.duration_s() as f64),
-        is_count: true,
-    },
-    Field {
-        name: "prompt-tokens/second",
-        formula: "prompt tokens of the completed requests / duration",
-        value: |figures| figures.per_second(figures.prompt_tokens),
-        is_count: false,
-    },
-    Field {
-        name: "completion-tokens/second",
-        formula: "output tokens of the completed requests / duration",
-        value: BlockFigures::completion_tokens_per_s,
-        is_count: false,
-    },
-    Field {
-        name: "prompt-chars/second",
-        formula: "characters of the completed requests' prompts, template included / duration",
-        value: |figures| figures.per_second(Some(figures.prompt_chars)),
-        is_count: false,
-    },
-    Field {
-        name: "completion-chars/second",
-        formula: "characters of the completed requests' answers / duration",
-        value: |figures| figures.per_second(Some(figures.completion_chars)),
-        is_count: false,
-    },
-    Field {
-        name: "total completion tokens",
-        formula: "output tokens of the completed requests",
-        value: |figures| figures.completion_tokens.map(|count| count as f64),
-        is_count: true,
-    },
-    Field {
-        name: "completion tokens per request",
-        formula: "total completion tokens / n-request",
-        value: BlockFigures::completion_tokens_per_request,
-        is_count: false,
-    },
-    Field {
-        name: "n-request",
-        formula: "completed requests",
-        value: |figures| Some(figures.completed as f64),
-        is_count: true,
-    },
-    Field {
-        name: "QPS",
-        formula: "n-request / duration",
-        value: |figures| figures.per_second(Some(figures.completed)),
-        is_count: false,
-    },
-    Field {
-        name: "tokens-speed-per-request/second(终端用户视角)",
-        formula: "mean over completed requests of output tokens / latency; inferred, because in \
-            the published log it does not follow from the other fields",
-        value: |figures| figures.tokens_per_s_per_request,
-        is_count: false,
-    },
-];
+pub static FIELDS: [Field; 10] = inferometer_model::table! { Field { name, formula, value, is_count }
+    ("duration", "int(wall time of the last end) - int(wall time of the first send), in seconds",
+     |figures| Some(figures.duration_s() as f64), true)
+    ("prompt-tokens/second", "prompt tokens of the completed requests / duration",
+     |figures| figures.per_second(figures.prompt_tokens), false)
+    ("completion-tokens/second", "output tokens of the completed requests / duration",
+     BlockFigures::completion_tokens_per_s, false)
+    ("prompt-chars/second", "characters of the completed requests' prompts, template included / duration",
+     |figures| figures.per_second(Some(figures.prompt_chars)), false)
+    ("completion-chars/second", "characters of the completed requests' answers / duration",
+     |figures| figures.per_second(Some(figures.completion_chars)), false)
+    ("total completion tokens", "output tokens of the completed requests",
+     |figures| figures.completion_tokens.map(|count| count as f64), true)
+    ("completion tokens per request", "total completion tokens / n-request",
+     BlockFigures::completion_tokens_per_request, false)
+    ("n-request", "completed requests", |figures| Some(figures.completed as f64), true)
+    ("QPS", "n-request / duration", |figures| figures.per_second(Some(figures.completed)), false)
+    ("tokens-speed-per-request/second(终端用户视角)",
+     "mean over completed requests of output tokens / latency; inferred, because in the published log it does not \
+      follow from the other fields", |figures| figures.tokens_per_s_per_request, false)
+};

@@ -27,25 +27,15 @@ pub struct Rule {
 }
 
 /// The rules. At most one of them applies to an answer. They use whole percents, rounded down.
-pub static RULES: [Rule; 3] = [
-    Rule {
-        name: "kept",
-        definition: "ended at end-of-text with 80 % to 120 % of the requested characters",
-        holds: |answer| !answer.is_cut && (80..=120).contains(&percent(answer)),
-    },
-    Rule {
-        name: "refusal",
-        definition: "ended at end-of-text with less than 10 % of the requested characters: the \
-            model declined, or stopped immediately. A long refusal is not recognised",
-        holds: |answer| !answer.is_cut && percent(answer) < 10,
-    },
-    Rule {
-        name: "run-away",
-        definition: "exceeded twice the requested characters, or was ended by the limit of output \
-            tokens",
-        holds: |answer| answer.is_cut || percent(answer) > 200,
-    },
-];
+pub static RULES: [Rule; 3] = inferometer_model::table! { Rule { name, definition, holds }
+    ("kept", "ended at end-of-text with 80 % to 120 % of the requested characters",
+     |answer| !answer.is_cut && (80..=120).contains(&percent(answer)))
+    ("refusal",
+     "ended at end-of-text with less than 10 % of the requested characters: the model declined, or stopped \
+      immediately. A long refusal is not recognised", |answer| !answer.is_cut && percent(answer) < 10)
+    ("run-away", "exceeded twice the requested characters, or was ended by the limit of output tokens",
+     |answer| answer.is_cut || percent(answer) > 200)
+};
 
 /// The characters that arrived, in whole percent of the requested characters, rounded down.
 fn percent(answer: &Answer) -> u64 {

@@ -26,31 +26,16 @@ struct Key {
 }
 
 /// All keys whose values may name files.
-static KEYS: [Key; 8] = [
-    Key { name: "dataset", of: |spec| &mut spec.workload.dataset, prefix: "", always: true },
-    Key { name: "replay", of: |spec| &mut spec.replay, prefix: "", always: true },
-    Key {
-        name: "input_distribution",
-        of: |spec| &mut spec.workload.drawn.input_distribution,
-        prefix: HISTOGRAM,
-        always: true,
-    },
-    Key {
-        name: "output_distribution",
-        of: |spec| &mut spec.workload.drawn.output_distribution,
-        prefix: HISTOGRAM,
-        always: true,
-    },
-    Key {
-        name: "template",
-        of: |spec| &mut spec.workload.blocks.template,
-        prefix: "",
-        always: false,
-    },
-    Key { name: "tokenizer", of: |spec| &mut spec.tokenizer, prefix: "", always: false },
-    Key { name: "model", of: |spec| &mut spec.model, prefix: "", always: false },
-    Key { name: "profile", of: |spec| &mut spec.profile, prefix: "", always: false },
-];
+static KEYS: [Key; 8] = inferometer_model::table! { Key { name, of, prefix, always }
+    ("dataset", |spec| &mut spec.workload.dataset, "", true)
+    ("replay", |spec| &mut spec.replay, "", true)
+    ("input_distribution", |spec| &mut spec.workload.drawn.input_distribution, HISTOGRAM, true)
+    ("output_distribution", |spec| &mut spec.workload.drawn.output_distribution, HISTOGRAM, true)
+    ("template", |spec| &mut spec.workload.blocks.template, "", false)
+    ("tokenizer", |spec| &mut spec.tokenizer, "", false)
+    ("model", |spec| &mut spec.model, "", false)
+    ("profile", |spec| &mut spec.profile, "", false)
+};
 
 /// A file that a plan names.
 #[derive(Clone, Debug, PartialEq, Eq)]

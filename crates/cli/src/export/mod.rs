@@ -42,40 +42,16 @@ const ROWS: Holds =
     Holds::Rows(&[ExportedRows::Requests, ExportedRows::Events, ExportedRows::Cells]);
 
 /// Every format.
-pub const FORMATS: &[Format] = &[
-    Format {
-        name: "parquet",
-        about: "columns for pandas, DuckDB, ...",
-        holds: ROWS,
-        write: rows::parquet,
-    },
-    Format { name: "csv", about: "a table for spreadsheets", holds: ROWS, write: rows::csv },
-    Format {
-        name: "jsonl",
-        about: "one JSON object per line, one line for each row",
-        holds: ROWS,
-        write: rows::json_lines,
-    },
-    Format { name: "json", about: "one document with all rows", holds: ROWS, write: rows::json },
-    Format {
-        name: "vllm-bench",
-        about: "a pass as the result file of vllm bench serve",
-        holds: Holds::OnePass,
-        write: vllm_bench::write,
-    },
-    Format {
-        name: "table",
-        about: "the table with throughput and average latencies (as in table.md)",
-        holds: Holds::WholeRun,
-        write: vllm_bench::write_table,
-    },
-    Format {
-        name: "mlflow",
-        about: "a run in MLflow's file store; --out is its folder [default: mlruns]",
-        holds: Holds::WholeRun,
-        write: mlflow::write,
-    },
-];
+pub const FORMATS: &[Format] = &inferometer_model::table! { Format { name, about, holds, write }
+    ("parquet", "columns for pandas, DuckDB, ...", ROWS, rows::parquet)
+    ("csv", "a table for spreadsheets", ROWS, rows::csv)
+    ("jsonl", "one JSON object per line, one line for each row", ROWS, rows::json_lines)
+    ("json", "one document with all rows", ROWS, rows::json)
+    ("vllm-bench", "a pass as the result file of vllm bench serve", Holds::OnePass, vllm_bench::write)
+    ("table", "the table with throughput and average latencies (as in table.md)", Holds::WholeRun,
+     vllm_bench::write_table)
+    ("mlflow", "a run in MLflow's file store; --out is its folder [default: mlruns]", Holds::WholeRun, mlflow::write)
+};
 
 /// The format with this name, if there is one.
 pub fn format(name: &str) -> Option<&'static Format> {

@@ -14,47 +14,20 @@ pub(super) const TOOL: Tool = Tool {
     stated: Some(Stated { format: crate::import::AIPERF, table: stated }),
 };
 
-static DEFINITIONS: [Definition; 9] = [
-    Definition::new("Time to First Token", "ms", "first response with content - pick"),
-    Definition::new(
-        "Time to Second Token",
-        "ms",
-        "second response with content - first response with content",
-    ),
-    Definition::new(
-        "Inter Token Latency",
-        "ms",
-        "(Request Latency - TTFT) / (output tokens - 1); other tools call this TPOT",
-    ),
-    Definition::new(
-        "Inter Token Latency, --per-chunk-usage",
-        "ms",
-        "(Request Latency - TTFT) / (output tokens - tokens of the first response); only \
-            if the server states token counts per chunk",
-    ),
-    Definition::new(
-        "Inter Chunk Latency",
-        "ms",
-        "every gap between responses with content, pooled over all requests; other tools \
-            call this ITL",
-    ),
-    Definition::new("Request Latency", "ms", "last response with content - pick"),
-    Definition::new(
-        "Output Token Throughput Per User",
-        "tokens/s",
-        "1 / Inter Token Latency, per request",
-    ),
-    Definition::new(
-        "Benchmark Duration",
-        "s",
-        "last response with content - first pick; only completed requests are considered",
-    ),
-    Definition::new(
-        "throughputs",
-        "1/s",
-        "of completed requests, / (last end of any request - start of the measured phase)",
-    ),
-];
+static DEFINITIONS: [Definition; 9] = inferometer_model::table! { Definition { name, unit, formula }
+    ("Time to First Token", "ms", "first response with content - pick")
+    ("Time to Second Token", "ms", "second response with content - first response with content")
+    ("Inter Token Latency", "ms", "(Request Latency - TTFT) / (output tokens - 1); other tools call this TPOT")
+    ("Inter Token Latency, --per-chunk-usage", "ms",
+     "(Request Latency - TTFT) / (output tokens - tokens of the first response); only if the server states token \
+      counts per chunk")
+    ("Inter Chunk Latency", "ms",
+     "every gap between responses with content, pooled over all requests; other tools call this ITL")
+    ("Request Latency", "ms", "last response with content - pick")
+    ("Output Token Throughput Per User", "tokens/s", "1 / Inter Token Latency, per request")
+    ("Benchmark Duration", "s", "last response with content - first pick; only completed requests are considered")
+    ("throughputs", "1/s", "of completed requests, / (last end of any request - start of the measured phase)")
+};
 
 struct Times {
     ttft: f64,

@@ -16,33 +16,19 @@ pub(super) const TOOL: Tool = Tool {
     stated: Some(Stated { format: crate::import::GUIDELLM, table: stated }),
 };
 
-static DEFINITIONS: [Definition; 5] = [
-    Definition::new(
-        "Time to First Token",
-        "ms",
-        "first chunk with content, reasoning or tool call - pick",
-    ),
-    Definition::new(
-        "Time per Output Token",
-        "ms",
-        "(last chunk with content, reasoning or tool call - pick) / output tokens; this \
-                  includes the wait for the first token; one value per request, weighted by its \
-                  output tokens",
-    ),
-    Definition::new(
-        "Inter-Token Latency",
-        "ms",
-        "(last chunk - first chunk with content, reasoning or tool call) / (output tokens \
-                  - 1); one value per request, weighted by its output tokens - 1",
-    ),
-    Definition::new("Request Latency", "s", "end of the request - pick"),
-    Definition::new(
-        "median, percentiles",
-        "-",
-        "nearest rank: the smallest value v for which at least this percentage of the \
-                  requests, or of the weight, has values of at most v",
-    ),
-];
+static DEFINITIONS: [Definition; 5] = inferometer_model::table! { Definition { name, unit, formula }
+    ("Time to First Token", "ms", "first chunk with content, reasoning or tool call - pick")
+    ("Time per Output Token", "ms",
+     "(last chunk with content, reasoning or tool call - pick) / output tokens; this includes the wait for the first \
+      token; one value per request, weighted by its output tokens")
+    ("Inter-Token Latency", "ms",
+     "(last chunk - first chunk with content, reasoning or tool call) / (output tokens - 1); one value per request, \
+      weighted by its output tokens - 1")
+    ("Request Latency", "s", "end of the request - pick")
+    ("median, percentiles", "-",
+     "nearest rank: the smallest value v for which at least this percentage of the requests, or of the weight, has \
+      values of at most v")
+};
 
 /// The times of a request in seconds, and its number of output tokens.
 struct Times {

@@ -14,26 +14,15 @@ pub(super) const TOOL: Tool = Tool {
     stated: Some(Stated { format: crate::import::INFERENCE_PERF, table: stated }),
 };
 
-static DEFINITIONS: [Definition; 5] = [
-    Definition::new(
-        "time_to_first_token",
-        "s",
-        "first chunk with content - pick; only requests with more than one output token",
-    ),
-    Definition::new(
-        "time_per_output_token",
-        "s",
-        "(last chunk with content - first chunk with content) / (output tokens - 1)",
-    ),
-    Definition::new(
-        "inter_token_latency",
-        "s",
-        "time between tokens: 0 between tokens of one chunk, otherwise the gap between \
-            the chunks; pooled over all requests",
-    ),
-    Definition::new("normalized_time_per_output_token", "s", "request latency / output tokens"),
-    Definition::new("request_latency", "s", "end of the request - pick"),
-];
+static DEFINITIONS: [Definition; 5] = inferometer_model::table! { Definition { name, unit, formula }
+    ("time_to_first_token", "s", "first chunk with content - pick; only requests with more than one output token")
+    ("time_per_output_token", "s", "(last chunk with content - first chunk with content) / (output tokens - 1)")
+    ("inter_token_latency", "s",
+     "time between tokens: 0 between tokens of one chunk, otherwise the gap between the chunks; pooled over all \
+      requests")
+    ("normalized_time_per_output_token", "s", "request latency / output tokens")
+    ("request_latency", "s", "end of the request - pick")
+};
 
 fn printed(pass: &Pass<'_>) -> ToolTable {
     let all = pass.completed();

@@ -18,33 +18,18 @@ pub(super) const TOOL: Tool = Tool {
     stated: Some(Stated { format: crate::import::SGLANG, table: stated }),
 };
 
-static DEFINITIONS: [Definition; 6] = [
-    Definition::new("TTFT", "ms", "first chunk with text, reasoning or a tool call - pick"),
-    Definition::new(
-        "TPOT",
-        "ms",
-        "(E2E latency - TTFT) / (output tokens - 1); requests with one output token are left out",
-    ),
-    Definition::new(
-        "ITL",
-        "ms",
-        "every gap between chunks with text, reasoning or a tool call, pooled over all \
-                  requests; with the native /generate, each gap is divided evenly among the tokens \
-                  of the later chunk",
-    ),
-    Definition::new(
-        "E2E Latency",
-        "ms",
-        "last line of the stream (including usage and [DONE]) - pick",
-    ),
-    Definition::new(
-        "output tokens",
-        "tokens",
-        "with the native /generate, as the server counts them; with an OpenAI API, the requested \
-                  number, also for an answer that ended early",
-    ),
-    Definition::new("Concurrency", "requests", "sum of E2E latencies / benchmark duration"),
-];
+static DEFINITIONS: [Definition; 6] = inferometer_model::table! { Definition { name, unit, formula }
+    ("TTFT", "ms", "first chunk with text, reasoning or a tool call - pick")
+    ("TPOT", "ms", "(E2E latency - TTFT) / (output tokens - 1); requests with one output token are left out")
+    ("ITL", "ms",
+     "every gap between chunks with text, reasoning or a tool call, pooled over all requests; with the native \
+      /generate, each gap is divided evenly among the tokens of the later chunk")
+    ("E2E Latency", "ms", "last line of the stream (including usage and [DONE]) - pick")
+    ("output tokens", "tokens",
+     "with the native /generate, as the server counts them; with an OpenAI API, the requested number, also for an \
+      answer that ended early")
+    ("Concurrency", "requests", "sum of E2E latencies / benchmark duration")
+};
 
 /// Output tokens: as the server's usage states them in the native API, otherwise as requested, because the tool then
 /// does not ask for usage.

@@ -58,12 +58,6 @@ pub struct Definition {
     pub formula: &'static str,
 }
 
-impl Definition {
-    pub(super) const fn new(name: &'static str, unit: &'static str, formula: &'static str) -> Self {
-        Self { name, unit, formula }
-    }
-}
-
 /// A pass with its records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pass<'a> {

@@ -15,26 +15,14 @@ pub(super) const TOOL: Tool = Tool {
     stated: None,
 };
 
-static DEFINITIONS: [Definition; 6] = [
-    Definition::new("Total time", "s", "last end - first send"),
-    Definition::new("Throughput", "requests/s", "completed requests / total time"),
-    Definition::new("Average latency", "s", "mean of E2E"),
-    Definition::new(
-        "Average latency per token",
-        "s",
-        "mean of (E2E / (requested prompt tokens + requested output tokens))",
-    ),
-    Definition::new(
-        "Average latency per output token",
-        "s",
-        "mean of (E2E / requested output tokens)",
-    ),
-    Definition::new(
-        "Completion tokens per second",
-        "tokens/s",
-        "requested output tokens of the completed requests / total time",
-    ),
-];
+static DEFINITIONS: [Definition; 6] = inferometer_model::table! { Definition { name, unit, formula }
+    ("Total time", "s", "last end - first send")
+    ("Throughput", "requests/s", "completed requests / total time")
+    ("Average latency", "s", "mean of E2E")
+    ("Average latency per token", "s", "mean of (E2E / (requested prompt tokens + requested output tokens))")
+    ("Average latency per output token", "s", "mean of (E2E / requested output tokens)")
+    ("Completion tokens per second", "tokens/s", "requested output tokens of the completed requests / total time")
+};
 
 fn printed(pass: &Pass<'_>) -> ToolTable {
     let mut fold = ServingRunFold::default();

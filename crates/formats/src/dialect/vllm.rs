@@ -23,33 +23,18 @@ pub(super) const TOOL: Tool = Tool {
     stated: Some(Stated { format: crate::import::VLLM, table: stated::table }),
 };
 
-static DEFINITIONS: [Definition; 6] = [
-    Definition::new(
-        "TTFT",
-        "ms",
-        "first chunk with choices, even if its text is empty (chat: first chunk with \
-                  content, reasoning or tool call, or empty content without a role) - pick",
-    ),
-    Definition::new(
-        "TPOT",
-        "ms",
-        "(E2EL - TTFT) / (output tokens - 1); requests with one output token are left out",
-    ),
-    Definition::new("ITL", "ms", "every gap between chunks, pooled over all requests"),
-    Definition::new("E2EL", "ms", "last chunk with a token - pick"),
-    Definition::new(
-        "Peak output token throughput",
-        "tokens/s",
-        "maximum number of chunks that arrived in one second; seconds are counted from \
-            the first pick",
-    ),
-    Definition::new(
-        "Peak concurrent requests",
-        "requests",
-        "maximum number of requests that are in flight in one second; seconds are \
-            counted from the first pick",
-    ),
-];
+static DEFINITIONS: [Definition; 6] = inferometer_model::table! { Definition { name, unit, formula }
+    ("TTFT", "ms",
+     "first chunk with choices, even if its text is empty (chat: first chunk with content, reasoning or tool call, \
+      or empty content without a role) - pick")
+    ("TPOT", "ms", "(E2EL - TTFT) / (output tokens - 1); requests with one output token are left out")
+    ("ITL", "ms", "every gap between chunks, pooled over all requests")
+    ("E2EL", "ms", "last chunk with a token - pick")
+    ("Peak output token throughput", "tokens/s",
+     "maximum number of chunks that arrived in one second; seconds are counted from the first pick")
+    ("Peak concurrent requests", "requests",
+     "maximum number of requests that are in flight in one second; seconds are counted from the first pick")
+};
 
 /// A request as the tool's result file states it. Times are in seconds.
 #[derive(Clone, Debug)]

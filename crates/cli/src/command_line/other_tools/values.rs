@@ -7,45 +7,24 @@ struct Foreign {
     told: &'static str,
 }
 
-const FOREIGN: [Foreign; 4] = [
-    Foreign {
-        flag: "--profile",
-        is: |value| {
-            let kinds = [
-                "synchronous",
-                "concurrent",
-                "throughput",
-                "constant",
-                "async",
-                "poisson",
-                "sweep",
-            ];
-            kinds.contains(&value) || value.starts_with("kind=")
-        },
-        told: "is a kind of load in GuideLLM, but a profile of the embedded engine here. Give \
-               --passes one_by_one (synchronous), --concurrency N (concurrent), --passes saturated \
-               (throughput), --rate R (poisson), --rate R --burstiness inf (constant), or use \
-               `inferometer search` (sweep)",
-    },
-    Foreign {
-        flag: "--goodput",
-        is: |value| value.contains(':') && !value.contains(['<', '>']),
-        told: "has pairs such as `ttft:500` in vLLM and AIPerf. Here it is one text with \
-            comparisons and units: --goodput 'ttft<=500ms,tpot<=50ms,e2e<=5s'",
-    },
-    Foreign {
-        flag: "--header",
-        is: |value| value.contains('=') && !value.contains(':'),
-        // The advice does not repeat the value, which may be an API key.
-        told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each header",
-    },
-    Foreign {
-        flag: "--warmup",
-        is: |value| value.parse().is_ok_and(|share: f64| 0.0 < share && share < 1.0),
-        told: "is a share of the run in GuideLLM. Give a number of requests, or a time with its unit, \
-               such as 10s or 0.5s",
-    },
-];
+const FOREIGN: [Foreign; 4] = inferometer_model::table! { Foreign { flag, is, told }
+    ("--profile",
+     |value| {
+         ["synchronous", "concurrent", "throughput", "constant", "async", "poisson", "sweep"].contains(&value)
+             || value.starts_with("kind=")
+     },
+     "is a kind of load in GuideLLM, but a profile of the embedded engine here. Give --passes one_by_one \
+      (synchronous), --concurrency N (concurrent), --passes saturated (throughput), --rate R (poisson), --rate R \
+      --burstiness inf (constant), or use `inferometer search` (sweep)")
+    ("--goodput", |value| value.contains(':') && !value.contains(['<', '>']),
+     "has pairs such as `ttft:500` in vLLM and AIPerf. Here it is one text with comparisons and units: --goodput \
+      'ttft<=500ms,tpot<=50ms,e2e<=5s'")
+    // The advice does not repeat the value, which may be an API key.
+    ("--header", |value| value.contains('=') && !value.contains(':'),
+     "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each header")
+    ("--warmup", |value| value.parse().is_ok_and(|share: f64| 0.0 < share && share < 1.0),
+     "is a share of the run in GuideLLM. Give a number of requests, or a time with its unit, such as 10s or 0.5s")
+};
 
 /// The advice about the first value in the format of another tool; None if there is no such value.
 pub fn advice(words: &[&str]) -> Option<String> {

@@ -46,26 +46,18 @@ enum Reader {
 }
 
 /// All formats, the most specific first.
-static FORMATS: [Format; 9] = [
-    Format { name: ours::FORMAT, is: ours::is, reader: Reader::Each(ours::run) },
+static FORMATS: [Format; 9] = inferometer_model::table! { Format { name, is, reader }
+    (ours::FORMAT, ours::is, Reader::Each(ours::run))
     // `--append-result` writes a line for each run.
-    Format { name: vllm::FORMAT, is: vllm::is, reader: Reader::Numbered(vllm::run) },
-    Format { name: sglang::FORMAT, is: sglang::is, reader: Reader::Numbered(sglang::run) },
-    Format { name: guidellm::FORMAT, is: guidellm::is, reader: Reader::Each(guidellm::run) },
-    Format { name: aiperf::FORMAT, is: aiperf::is, reader: Reader::Each(aiperf::run) },
-    Format { name: aiperf::RECORDS, is: aiperf::is_record, reader: Reader::All(aiperf::records) },
-    Format {
-        name: inference_perf::FORMAT,
-        is: inference_perf::is,
-        reader: Reader::Numbered(inference_perf::run),
-    },
-    Format { name: evalscope::FORMAT, is: evalscope::is, reader: Reader::Numbered(evalscope::run) },
-    Format {
-        name: llama_bench::FORMAT,
-        is: llama_bench::is,
-        reader: Reader::All(llama_bench::runs),
-    },
-];
+    (vllm::FORMAT, vllm::is, Reader::Numbered(vllm::run))
+    (sglang::FORMAT, sglang::is, Reader::Numbered(sglang::run))
+    (guidellm::FORMAT, guidellm::is, Reader::Each(guidellm::run))
+    (aiperf::FORMAT, aiperf::is, Reader::Each(aiperf::run))
+    (aiperf::RECORDS, aiperf::is_record, Reader::All(aiperf::records))
+    (inference_perf::FORMAT, inference_perf::is, Reader::Numbered(inference_perf::run))
+    (evalscope::FORMAT, evalscope::is, Reader::Numbered(evalscope::run))
+    (llama_bench::FORMAT, llama_bench::is, Reader::All(llama_bench::runs))
+};
 
 /// The names of all formats, for messages.
 pub(crate) fn names() -> String {
