@@ -204,6 +204,24 @@ pub struct OnJobs {
     pub value: fn(&JobTimes) -> Option<f64>,
 }
 
+impl JudgedOn {
+    /// Objectives may name a metric that exists only for streams. The arguments are fields of [`OnRequests`].
+    pub const fn on_streams(
+        value: fn(&Timeline<'_>) -> Option<f64>,
+        at_least: fn(&Pending) -> f64,
+    ) -> Self {
+        Self::OnRequests(OnRequests { value, at_least, needs_stream: true })
+    }
+
+    /// Objectives may name a metric of any request. The arguments are fields of [`OnRequests`].
+    pub const fn on_requests(
+        value: fn(&Timeline<'_>) -> Option<f64>,
+        at_least: fn(&Pending) -> f64,
+    ) -> Self {
+        Self::OnRequests(OnRequests { value, at_least, needs_stream: false })
+    }
+}
+
 /// How a request is judged by a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct OnRequests {

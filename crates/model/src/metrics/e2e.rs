@@ -1,8 +1,7 @@
 //! E2E: end-to-end latency. A late usage event never makes it longer.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Statistic, Timeline,
-    Value,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Origin, Statistic, Timeline, Value,
 };
 use crate::Nanos;
 use crate::stats::buckets::REQUEST_S;
@@ -20,10 +19,8 @@ pub static FROM_SENT: Definition = Definition {
     title: "E2E",
     result_key: "e2e_ms",
     of_classes: true,
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_sent,
-        at_least: |request| request.sent.map_or(0.0, |sent| request.at.ms_after(sent)),
-        needs_stream: false,
+    judged: JudgedOn::on_requests(from_sent, |request| {
+        request.sent.map_or(0.0, |sent| request.at.ms_after(sent))
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: margin }),
@@ -50,11 +47,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "E2E from due",
     result_key: "e2e_from_due_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_due,
-        at_least: |request| request.at.ms_after(request.due),
-        needs_stream: false,
-    }),
+    judged: JudgedOn::on_requests(from_due, |request| request.at.ms_after(request.due)),
     bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(4),
     ..Definition::DEFAULT

@@ -1,8 +1,8 @@
 //! Per-user speed: the tokens per second that one user receives, not the server's total.
 
 use super::{
-    Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Statistic,
-    Timeline, Unit, Value, e2e,
+    Definition, Direction, ErrorBound, ErrorMargin, JudgedOn, Origin, Statistic, Timeline, Unit,
+    Value, e2e,
 };
 
 /// Per-user speed: output tokens divided by E2E.
@@ -18,11 +18,7 @@ pub static DEFINITION: Definition = Definition {
     title: "Per-user speed",
     result_key: "per_user_speed_tokens_per_s",
     when_reasoning: &[Statistic::P50],
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: tokens_per_s,
-        at_least: |_| 0.0,
-        needs_stream: false,
-    }),
+    judged: JudgedOn::on_requests(tokens_per_s, |_| 0.0),
     bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(10),
     ..Definition::DEFAULT

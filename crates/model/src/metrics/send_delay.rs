@@ -1,6 +1,6 @@
 //! Send delay: the client's own part of a latency, without the server's part.
 
-use super::{CoveredRequests, Definition, JudgedOn, Live, OnRequests, Origin, Timeline, Value};
+use super::{CoveredRequests, Definition, JudgedOn, Live, Origin, Timeline, Value};
 use crate::stats::buckets::INSTRUMENT_S;
 
 /// Send delay: how late a request was sent.
@@ -14,10 +14,8 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(send_delay_ms),
     title: "Send delay",
     result_key: "send_delay_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: send_delay_ms,
-        at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),
-        needs_stream: false,
+    judged: JudgedOn::on_requests(send_delay_ms, |request| {
+        request.sent.unwrap_or(request.at).ms_after(request.due)
     }),
     exported: Some(5),
     live: Some(Live {

@@ -186,22 +186,12 @@ pub enum LimitUnit {
     Tokens,
 }
 
-impl LimitUnit {
-    /// The name of the unit, such as `ms`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Microseconds => "us",
-            Self::Milliseconds => "ms",
-            Self::Seconds => "s",
-            Self::Percent => "%",
-            Self::PerSecond => "1/s",
-            Self::PerHour => "1/h",
-            Self::Times => "times",
-            Self::Share => "share",
-            Self::Tokens => "tokens",
-        }
-    }
+crate::names!(LimitUnit {
+    Microseconds => "us", Milliseconds => "ms", Seconds => "s", Percent => "%", PerSecond => "1/s",
+    PerHour => "1/h", Times => "times", Share => "share", Tokens => "tokens",
+});
 
+impl LimitUnit {
     /// The unit of a time with this name; `None` if there is no such unit.
     fn of_time(name: &str) -> Option<Self> {
         [Self::Microseconds, Self::Milliseconds, Self::Seconds]

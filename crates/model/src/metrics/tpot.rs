@@ -1,9 +1,6 @@
 //! TPOT: time per output token after the first event. The time is divided by tokens, not by events.
 
-use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Statistic, Timeline, Value,
-    e2e,
-};
+use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Statistic, Timeline, Value, e2e};
 use crate::stats::buckets::FURTHER_TOKEN_S;
 
 /// TPOT: the time from the first visible event to the last event, per token after the first visible event.
@@ -22,11 +19,7 @@ pub static DEFINITION: Definition = Definition {
     result_key: "tpot_ms",
     of_classes: true,
     of_gaps: true,
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: tpot_or_nothing,
-        at_least: |_| 0.0,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(tpot_or_nothing, |_| 0.0),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("tpot_bound_us"), of: margin }),
     exported: Some(2),

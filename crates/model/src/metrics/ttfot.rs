@@ -1,8 +1,7 @@
 //! TTFOT: time to first output token, for a model that reasons before it answers.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Pending, Statistic,
-    Timeline, Value,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Pending, Statistic, Timeline, Value,
 };
 use crate::EventKind;
 
@@ -18,11 +17,7 @@ pub static FROM_SENT: Definition = Definition {
     value: Value::Request(from_sent),
     title: "TTFOT",
     result_key: "ttfot_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_sent,
-        at_least: Pending::first_after_sent_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_sent, Pending::first_after_sent_ms),
     when_reasoning: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(8),
@@ -37,11 +32,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFOT from due",
     result_key: "ttfot_from_due_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_due,
-        at_least: Pending::first_after_due_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_due, Pending::first_after_due_ms),
     when_reasoning: &[],
     exported: Some(9),
     ..FROM_SENT

@@ -1,8 +1,7 @@
 //! TTFR: time to first reasoning, for a model that reasons before it answers.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, OnRequests, Origin, Pending, Statistic,
-    Timeline, Value,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Origin, Pending, Statistic, Timeline, Value,
 };
 use crate::EventKind;
 
@@ -16,11 +15,7 @@ pub static FROM_SENT: Definition = Definition {
     value: Value::Request(from_sent),
     title: "TTFR",
     result_key: "ttfr_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_sent,
-        at_least: Pending::first_after_sent_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_sent, Pending::first_after_sent_ms),
     of_reasoning: true,
     when_reasoning: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: None, of: width_of_first }),
@@ -36,11 +31,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFR from due",
     result_key: "ttfr_from_due_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_due,
-        at_least: Pending::first_after_due_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_due, Pending::first_after_due_ms),
     when_reasoning: &[],
     exported: Some(12),
     ..FROM_SENT

@@ -1,8 +1,8 @@
 //! TTFT: time to first token. An event with only a role or an empty text never counts.
 
 use super::{
-    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, OnRequests, Origin, Pending, Statistic,
-    Timeline, Value,
+    Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Origin, Pending, Statistic, Timeline,
+    Value,
 };
 use crate::EventKind;
 use crate::stats::buckets::FIRST_TOKEN_S;
@@ -18,11 +18,7 @@ pub static FROM_SENT: Definition = Definition {
     title: "TTFT",
     result_key: "ttft_ms",
     of_classes: true,
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_sent,
-        at_least: Pending::first_after_sent_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_sent, Pending::first_after_sent_ms),
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("ttft_bound_us"), of: width_of_first }),
     exported: Some(0),
@@ -46,11 +42,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFT from due",
     result_key: "ttft_from_due_ms",
-    judged: JudgedOn::OnRequests(OnRequests {
-        value: from_due,
-        at_least: Pending::first_after_due_ms,
-        needs_stream: true,
-    }),
+    judged: JudgedOn::on_streams(from_due, Pending::first_after_due_ms),
     bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(1),
     ..Definition::DEFAULT

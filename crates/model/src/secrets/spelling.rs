@@ -12,52 +12,9 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD
 const MOST_ROUNDS: usize = 8;
 
 /// The references of HTML to characters of ASCII. Two names of similar characters stand for the character itself.
-const NAMED: [(&str, u8); 44] = [
-    ("amp", b'&'),
-    ("AMP", b'&'),
-    ("lt", b'<'),
-    ("LT", b'<'),
-    ("gt", b'>'),
-    ("GT", b'>'),
-    ("quot", b'"'),
-    ("QUOT", b'"'),
-    ("apos", b'\''),
-    ("Tab", b'\t'),
-    ("excl", b'!'),
-    ("num", b'#'),
-    ("dollar", b'$'),
-    ("percnt", b'%'),
-    ("lpar", b'('),
-    ("rpar", b')'),
-    ("ast", b'*'),
-    ("midast", b'*'),
-    ("plus", b'+'),
-    ("comma", b','),
-    ("hyphen", b'-'),
-    ("dash", b'-'),
-    ("period", b'.'),
-    ("sol", b'/'),
-    ("colon", b':'),
-    ("semi", b';'),
-    ("equals", b'='),
-    ("quest", b'?'),
-    ("commat", b'@'),
-    ("lsqb", b'['),
-    ("lbrack", b'['),
-    ("bsol", b'\\'),
-    ("rsqb", b']'),
-    ("rbrack", b']'),
-    ("Hat", b'^'),
-    ("lowbar", b'_'),
-    ("UnderBar", b'_'),
-    ("grave", b'`'),
-    ("lcub", b'{'),
-    ("lbrace", b'{'),
-    ("verbar", b'|'),
-    ("vert", b'|'),
-    ("rcub", b'}'),
-    ("rbrace", b'}'),
-];
+const NAMED: &str = "amp& AMP& lt< LT< gt> GT> quot\" QUOT\" apos' Tab\t excl! num# dollar$ percnt% lpar( rpar) ast* midast* plus+ \
+                     comma, hyphen- dash- period. sol/ colon: semi; equals= quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ \
+                     lowbar_ UnderBar_ grave` lcub{ lbrace{ verbar| vert| rcub} rbrace}";
 
 /// A text without escapes.
 pub(super) struct Decoded {
@@ -151,11 +108,12 @@ fn escape(text: &[u8]) -> Option<(Character, usize)> {
             Some((number(&digits[..length], radix)?, before + length + ends))
         }
         [b'&', name @ ..] => {
-            let known = |(known, _): &&(&str, u8)| {
-                name.starts_with(known.as_bytes()) && name.get(known.len()) == Some(&b';')
+            let known = |known: &&str| {
+                name.starts_with(&known.as_bytes()[..known.len() - 1])
+                    && name.get(known.len() - 1) == Some(&b';')
             };
-            let (name, c) = NAMED.iter().find(known)?;
-            Some((Character::Byte(*c), name.len() + 2))
+            let known = NAMED.split(' ').find(known)?;
+            Some((Character::Byte(*known.as_bytes().last()?), known.len() + 1))
         }
         _ => None,
     }
