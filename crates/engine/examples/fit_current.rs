@@ -23,17 +23,14 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Each profile with the round numbers at which the search for its constants starts. The H100 PCIe has a lower factor
 /// of matrix products, because its power limit is half of that of the H100 SXM.
-const STARTS: [(&str, Start); 6] = [
-    ("vllm-0.23-h100-sxm", Start { step: 100.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
-    ("vllm-0.11-h100-sxm", Start { step: 800.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
-    ("vllm-0.15-h100-sxm", Start { step: 500.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
-    ("vllm-0.8-h100-pcie", Start { step: 1000.0, sequence: 20.0, front: 10_000.0, products: 0.75 }),
-    ("vllm-0.8-l40s", Start { step: 1000.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
-    (
-        "vllm-0.19-rtx-pro-6000",
-        Start { step: 500.0, sequence: 10.0, front: 2000.0, products: 0.93 },
-    ),
-];
+const STARTS: [Start; 6] = inferometer_model::table! { Start { name, step, sequence, front, products }
+    ("vllm-0.23-h100-sxm", 100.0, 10.0, 10_000.0, 0.93)
+    ("vllm-0.11-h100-sxm", 800.0, 20.0, 10_000.0, 0.93)
+    ("vllm-0.15-h100-sxm", 500.0, 10.0, 10_000.0, 0.93)
+    ("vllm-0.8-h100-pcie", 1000.0, 20.0, 10_000.0, 0.75)
+    ("vllm-0.8-l40s", 1000.0, 20.0, 10_000.0, 0.93)
+    ("vllm-0.19-rtx-pro-6000", 500.0, 10.0, 2000.0, 0.93)
+};
 
 /// The number of requests of the run at 2 requests/s. The durations of single steps were measured only in this run.
 const REQUESTS_OF_STEPS: u32 = 1212;
@@ -42,6 +39,7 @@ const REQUESTS_OF_STEPS: u32 = 1212;
 const REFITS: &str = "data/rows/current/refits.csv";
 
 struct Start {
+    name: &'static str,
     step: f64,
     sequence: f64,
     front: f64,
@@ -49,8 +47,8 @@ struct Start {
 }
 
 fn starts() -> Outcome<Vec<Profile>> {
-    let start = |(name, start): &(&str, Start)| {
-        let mut profile = profile(name)?;
+    let start = |start: &Start| {
+        let mut profile = profile(start.name)?;
         profile.provenance.clear();
         let known = profile.steps.clone().ok_or("the profile has no [steps]")?;
         profile.steps = Some(StepConstants {
@@ -120,7 +118,7 @@ fn main() -> Outcome<()> {
     }
     let starts = starts()?;
     let mut profiles = match mode.as_str() {
-        "stored" => STARTS.iter().map(|start| profile(start.0)).collect::<Result<_, _>>()?,
+        "stored" => STARTS.iter().map(|start| profile(start.name)).collect::<Result<_, _>>()?,
         "" | "quick" => fitted(&rows, &starts)?,
         other => {
             return Err(format!("{other}: give `quick`, `stored`, `two-rows` or no word").into());
@@ -184,7 +182,7 @@ const PAIRS: usize = 9;
 
 /// For each card, fits to several pairs of its rows, and prints the errors on the other rows of the card.
 fn with_two_rows(runs: &[MeasuredRun]) -> Outcome<()> {
-    let known = STARTS.iter().map(|start| profile(start.0)).collect::<Result<Vec<_>, _>>()?;
+    let known = STARTS.iter().map(|start| profile(start.name)).collect::<Result<Vec<_>, _>>()?;
     for Refit { left_out, profiles } in parse_refits(&fs::read_to_string(REFITS)?, REFITS, &known)?
     {
         let Some(("card", card)) = left_out.split_once(' ') else { continue };

@@ -23,85 +23,38 @@ struct Machine {
     rates: (f64, f64),
     /// The range of numbers of requests in flight that contains the true values of the other objectives.
     in_flight: (u32, u32),
-    /// The objectives: name, text, and whether the search is over numbers in flight instead of rates.
-    objectives: [(&'static str, &'static str, bool); 8],
+    /// The texts of [`OBJECTIVES`].
+    objectives: [&'static str; 8],
 }
 
-const MACHINES: [Machine; 4] = [
-    Machine {
-        name: "plain",
-        model: "chatglm3-6b",
-        lengths: (128, 32),
-        noise: "step=0.05",
-        rates: (14.0, 34.0),
-        in_flight: (10, 30),
-        objectives: [
-            ("TTFT p50", "ttft_p50<33ms", false),
-            ("TTFT p90", "ttft_p90<46ms", false),
-            ("TTFT p99", "ttft_p99<63ms", false),
-            ("TPOT p95", "tpot_p95<40ms", false),
-            ("E2E p50", "e2e_p50<1200ms", false),
-            ("goodput 90 %", "ttft<60ms,tpot<45ms", false),
-            ("concurrency", "e2e_p50<700ms", true),
-            ("mean", "e2e_mean<1100ms", false),
-        ],
-    },
-    Machine {
-        name: "preempting",
-        model: "qwen-14b",
-        lengths: (512, 256),
-        noise: "step=0.05",
-        rates: (0.7, 1.5),
-        in_flight: (4, 26),
-        objectives: [
-            ("TTFT p50", "ttft_p50<200ms", false),
-            ("TTFT p90", "ttft_p90<1s", false),
-            ("TTFT p99", "ttft_p99<3s", false),
-            ("TPOT p95", "tpot_p95<45ms", false),
-            ("E2E p50", "e2e_p50<10s", false),
-            ("goodput 90 %", "ttft<1s,tpot<45ms", false),
-            ("concurrency", "e2e_p90<14s", true),
-            ("mean", "ttft_mean<1s", false),
-        ],
-    },
-    Machine {
-        name: "bursty",
-        model: "chatglm3-6b",
-        lengths: (128, 32),
-        noise: "step=0.05,drift=0.05:5s,burst=0.001:10",
-        rates: (12.0, 34.0),
-        in_flight: (10, 30),
-        objectives: [
-            ("TTFT p50", "ttft_p50<33ms", false),
-            ("TTFT p90", "ttft_p90<50ms", false),
-            ("TTFT p99", "ttft_p99<85ms", false),
-            ("TPOT p95", "tpot_p95<45ms", false),
-            ("E2E p50", "e2e_p50<1100ms", false),
-            ("goodput 90 %", "ttft<100ms,tpot<45ms", false),
-            ("concurrency", "e2e_p50<700ms", true),
-            ("mean", "e2e_mean<1100ms", false),
-        ],
-    },
-    // Latencies hardly rise until the server reaches its capacity.
-    Machine {
-        name: "cliff",
-        model: "llama-3-8b",
-        lengths: (512, 128),
-        noise: "step=0.05",
-        rates: (5.0, 11.0),
-        in_flight: (20, 400),
-        objectives: [
-            ("TTFT p50", "ttft_p50<500ms", false),
-            ("TTFT p90", "ttft_p90<500ms", false),
-            ("TTFT p99", "ttft_p99<500ms", false),
-            ("TPOT p95", "tpot_p95<150ms", false),
-            ("E2E p50", "e2e_p50<15s", false),
-            ("goodput 90 %", "ttft<500ms,tpot<150ms", false),
-            ("concurrency", "e2e_p50<15s", true),
-            ("mean", "ttft_mean<500ms", false),
-        ],
-    },
+/// The names of the objectives. The search for that of the concurrency is over numbers in flight instead of rates.
+const OBJECTIVES: [&str; 8] = [
+    "TTFT p50",
+    "TTFT p90",
+    "TTFT p99",
+    "TPOT p95",
+    "E2E p50",
+    "goodput 90 %",
+    "concurrency",
+    "mean",
 ];
+const OVER_IN_FLIGHT: &str = "concurrency";
+
+const MACHINES: [Machine; 4] = inferometer_model::table! {
+    Machine { name, model, lengths, noise, rates, in_flight, objectives }
+    ("plain", "chatglm3-6b", (128, 32), "step=0.05", (14.0, 34.0), (10, 30), [
+        "ttft_p50<33ms", "ttft_p90<46ms", "ttft_p99<63ms", "tpot_p95<40ms",
+        "e2e_p50<1200ms", "ttft<60ms,tpot<45ms", "e2e_p50<700ms", "e2e_mean<1100ms"])
+    ("preempting", "qwen-14b", (512, 256), "step=0.05", (0.7, 1.5), (4, 26), [
+        "ttft_p50<200ms", "ttft_p90<1s", "ttft_p99<3s", "tpot_p95<45ms",
+        "e2e_p50<10s", "ttft<1s,tpot<45ms", "e2e_p90<14s", "ttft_mean<1s"])
+    ("bursty", "chatglm3-6b", (128, 32), "step=0.05,drift=0.05:5s,burst=0.001:10", (12.0, 34.0), (10, 30), [
+        "ttft_p50<33ms", "ttft_p90<50ms", "ttft_p99<85ms", "tpot_p95<45ms",
+        "e2e_p50<1100ms", "ttft<100ms,tpot<45ms", "e2e_p50<700ms", "e2e_mean<1100ms"])
+    ("cliff", "llama-3-8b", (512, 128), "step=0.05", (5.0, 11.0), (20, 400), [
+        "ttft_p50<500ms", "ttft_p90<500ms", "ttft_p99<500ms", "tpot_p95<150ms",
+        "e2e_p50<15s", "ttft<500ms,tpot<150ms", "e2e_p50<15s", "ttft_mean<500ms"])
+};
 
 /// The number of requests at each rate from which the true ratio of the measured value to the limit is computed. For a
 /// fixed number of requests in flight, a third of these requests is enough.
@@ -118,10 +71,12 @@ fn main() {
     let (mut held, mut searches) = (0, 0);
     for machine in &MACHINES {
         for whole in [false, true] {
-            let all = machine.objectives.iter().filter(|objective| objective.2 == whole);
-            let wanted: Vec<_> = all
-                .filter(|objective| format!("{} {}", machine.name, objective.0).contains(&words))
-                .collect();
+            let all = OBJECTIVES.into_iter().zip(machine.objectives);
+            let is_wanted = |(name, _): &(&str, &str)| {
+                let is_over_in_flight = *name == OVER_IN_FLIGHT;
+                is_over_in_flight == whole && format!("{} {name}", machine.name).contains(&words)
+            };
+            let wanted: Vec<_> = all.filter(is_wanted).collect();
             let found = measure(machine, whole, &wanted, first..first + seeds, max_requests);
             (held, searches) = (held + found, searches + seeds * wanted.len() as u64);
         }
@@ -132,7 +87,7 @@ fn main() {
 fn measure(
     machine: &Machine,
     whole: bool,
-    objectives: &[&(&str, &str, bool)],
+    objectives: &[(&str, &str)],
     seeds: std::ops::Range<u64>,
     max_requests: u64,
 ) -> u64 {
@@ -142,7 +97,7 @@ fn measure(
         Server { config: EngineConfig { noise, ..config }, lengths: machine.lengths, whole };
     let criteria: Vec<_> = objectives
         .iter()
-        .map(|(name, text, _)| match name.starts_with("goodput") {
+        .map(|(name, text)| match name.starts_with("goodput") {
             true => wanted("", text, 0.9).remove(0),
             false => wanted(text, "", 0.9).remove(0),
         })
@@ -161,7 +116,7 @@ fn measure(
         criteria.iter().map(|criterion| ratio(criterion, &requests)).collect()
     });
     let mut all = 0;
-    for (index, (name, text, _)) in objectives.iter().enumerate() {
+    for (index, (name, text)) in objectives.iter().enumerate() {
         let ratios: Vec<f64> = ratios.iter().map(|of_load| of_load[index]).collect();
         let Some(edge) = edge(&loads, &ratios) else {
             println!(
