@@ -23,9 +23,7 @@ pub struct Columns {
 impl Columns {
     /// The names of the columns in results.
     pub const NAMES: [&str; 4] = [
-        "requests_per_s",
-        "output_tokens_per_s",
-        "latency_per_token_ms",
+        "requests_per_s", "output_tokens_per_s", "latency_per_token_ms",
         "latency_per_output_token_ms",
     ];
 

@@ -9,14 +9,8 @@ use crate::compare::{Options, Row, Subject, compare};
 
 /// The figures that are ranked, in the order of the rankings.
 pub const FIGURES: [&str; 8] = [
-    "requests_per_s",
-    "output_tokens_per_s",
-    "ttft_p50",
-    "ttft_p99",
-    "tpot_p50",
-    "tpot_p99",
-    "e2e_p50",
-    "e2e_p99",
+    "requests_per_s", "output_tokens_per_s", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99",
+    "e2e_p50", "e2e_p99",
 ];
 
 /// The servers ranked by one figure at one load.

@@ -6,19 +6,9 @@ use crate::truth::ErrorSpread;
 use crate::{Document, Verdict};
 
 const HEAD: [&str; 13] = [
-    "streams",
-    "TTFT error us",
-    "TTFT minus reader ms",
-    "gap error us",
-    "with user stamps us",
-    "interval width p99 us",
-    "paced: CPU s/Mtok",
-    "of reader",
-    "fast: tokens/s",
-    "CPU s/Mtok",
-    "of reader",
-    "KB/stream",
-    "in flight: client, server",
+    "streams", "TTFT error us", "TTFT minus reader ms", "gap error us", "with user stamps us",
+    "interval width p99 us", "paced: CPU s/Mtok", "of reader", "fast: tokens/s", "CPU s/Mtok",
+    "of reader", "KB/stream", "in flight: client, server",
 ];
 
 /// Returns an explanation, the table of levels, the lines of the open loops, the send delays of the server, and the

@@ -29,13 +29,7 @@ struct Machine {
 
 /// The names of the objectives. The search for that of the concurrency is over numbers in flight instead of rates.
 const OBJECTIVES: [&str; 8] = [
-    "TTFT p50",
-    "TTFT p90",
-    "TTFT p99",
-    "TPOT p95",
-    "E2E p50",
-    "goodput 90 %",
-    "concurrency",
+    "TTFT p50", "TTFT p90", "TTFT p99", "TPOT p95", "E2E p50", "goodput 90 %", "concurrency",
     "mean",
 ];
 const OVER_IN_FLIGHT: &str = "concurrency";

@@ -187,20 +187,8 @@ macro_rules! files {
 
 /// The files of the built-in cards: their names and their texts, in TOML.
 const FILES: [(&str, &str); 14] = files!(
-    "a100-pcie-40gb",
-    "v100-pcie-32gb",
-    "a100-sxm-40gb",
-    "a100-sxm-80gb",
-    "a100-pcie-80gb",
-    "h100-sxm",
-    "h100-pcie",
-    "h200",
-    "b200",
-    "l40s",
-    "l4",
-    "rtx-4090",
-    "rtx-pro-6000",
-    "mi300x"
+    "a100-pcie-40gb", "v100-pcie-32gb", "a100-sxm-40gb", "a100-sxm-80gb", "a100-pcie-80gb",
+    "h100-sxm", "h100-pcie", "h200", "b200", "l40s", "l4", "rtx-4090", "rtx-pro-6000", "mi300x"
 );
 
 static CARDS: LazyLock<Vec<Card>> = LazyLock::new(|| {

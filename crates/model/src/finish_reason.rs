@@ -54,13 +54,7 @@ const ENDED: [&str; 22] = [
 ];
 const FILTERED: [&str; 2] = ["content_filter", "content-filter"];
 const FAILED: [&str; 8] = [
-    "abort",
-    "aborted",
-    "error",
-    "cancelled",
-    "canceled",
-    "failed",
-    "failure",
+    "abort", "aborted", "error", "cancelled", "canceled", "failed", "failure",
     // DeepSeek: the request was interrupted
     "insufficient_system_resource",
 ];

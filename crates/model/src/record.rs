@@ -209,12 +209,8 @@ impl Record {
     #[must_use]
     pub fn later(mut self, by: Nanos) -> Self {
         let instants = [
-            &mut self.picked,
-            &mut self.connected,
-            &mut self.send_start,
-            &mut self.sent,
-            &mut self.headers,
-            &mut self.ended,
+            &mut self.picked, &mut self.connected, &mut self.send_start, &mut self.sent,
+            &mut self.headers, &mut self.ended,
         ];
         instants.into_iter().flatten().for_each(|instant| instant.0 += by.0);
         self.due.0 += by.0;

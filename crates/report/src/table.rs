@@ -131,14 +131,8 @@ pub(crate) fn records(summary: &Summary) -> Table {
         let [requests, tokens, per_token, per_output_token] = trust::columns(cell)
             .map(|figure| marked(two_decimals(figure.value), figure.value, figure.range));
         let [input_length, output_length] = lengths(cell);
-        table.push(vec![
-            input_length,
-            output_length,
-            requests,
-            tokens,
-            per_token,
-            per_output_token,
-        ]);
+        table
+            .push(vec![input_length, output_length, requests, tokens, per_token, per_output_token]);
     }
     table
 }

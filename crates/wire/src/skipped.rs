@@ -11,22 +11,8 @@ use crate::{ParsedResponse, error_message};
 const EMPTY: &str = "empty";
 /// Fields that messages with output have. They do not tell the kind of a message.
 const USUAL: [&str; 16] = [
-    "choices",
-    "content",
-    "created",
-    "delta",
-    "finish_reason",
-    "id",
-    "index",
-    "logprobs",
-    "model",
-    "object",
-    "obfuscation",
-    "role",
-    "service_tier",
-    "stop_reason",
-    "system_fingerprint",
-    "usage",
+    "choices", "content", "created", "delta", "finish_reason", "id", "index", "logprobs", "model",
+    "object", "obfuscation", "role", "service_tier", "stop_reason", "system_fingerprint", "usage",
 ];
 /// The most fields that a kind names.
 const MAX_FIELDS: usize = 3;

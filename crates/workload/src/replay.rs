@@ -29,30 +29,10 @@ const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 /// Lengths, passes, numbers of requests, seed and salt are not in this list, because they come from the
 /// resolved plan. The prompts are in the file itself.
 const SENDING_KEYS: [&str; 24] = [
-    "concurrency",
-    "rate",
-    "stages",
-    "burstiness",
-    "arrivals",
-    "scale",
-    "max_in_flight",
-    "over_limit",
-    "duration",
-    "warmup",
-    "cooldown",
-    "repeat",
-    "until",
-    "max_repeats",
-    "timeout",
-    "connect_timeout",
-    "first_token_timeout",
-    "event_timeout",
-    "max_failures",
-    "extra_body",
-    "temperature",
-    "ignore_eos",
-    "stream",
-    "reset_prefix_cache",
+    "concurrency", "rate", "stages", "burstiness", "arrivals", "scale", "max_in_flight",
+    "over_limit", "duration", "warmup", "cooldown", "repeat", "until", "max_repeats", "timeout",
+    "connect_timeout", "first_token_timeout", "event_timeout", "max_failures", "extra_body",
+    "temperature", "ignore_eos", "stream", "reset_prefix_cache",
 ];
 
 /// The first line of the file: the settings with which the requests were sent, as keys of a plan.

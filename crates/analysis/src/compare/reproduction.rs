@@ -11,13 +11,8 @@ const MEDIAN: &str = "_p50";
 /// The figures that may be the headline (the figure that the answer states), in order of preference. The first one that
 /// is available is used; if none is available, any figure.
 const HEADLINES: [&str; 7] = [
-    "requests_per_s",
-    "output_tokens_per_s",
-    "latency_per_output_token_ms",
-    "latency_per_token_ms",
-    "e2e_p50",
-    "ttft_p50",
-    "tpot_p50",
+    "requests_per_s", "output_tokens_per_s", "latency_per_output_token_ms", "latency_per_token_ms",
+    "e2e_p50", "ttft_p50", "tpot_p50",
 ];
 
 /// Whether a run was reproduced.

@@ -6,20 +6,8 @@ use inferometer_model::Environment;
 
 /// Facts that only identify a run or its inputs, or that were observed during the run.
 const OF_THE_RUN: [&str; 14] = [
-    "plan",
-    "salt",
-    "workload",
-    "group",
-    "group_salt",
-    "variant",
-    "round",
-    "resumes",
-    "against",
-    "imported from",
-    "server_cpu_s",
-    "server_peak_rss_bytes",
-    "server_processes",
-    "noise",
+    "plan", "salt", "workload", "group", "group_salt", "variant", "round", "resumes", "against",
+    "imported from", "server_cpu_s", "server_peak_rss_bytes", "server_processes", "noise",
 ];
 /// Arguments of a server that state where it listens.
 const OF_THE_ADDRESS: [&str; 4] = ["--host", "--port", "-p", "--listen"];

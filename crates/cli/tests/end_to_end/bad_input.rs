@@ -251,14 +251,7 @@ fn predict_reports_all_mistakes_of_the_plan_and_the_engine_together() {
     let told = told(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
     for key in [
-        "target",
-        "model",
-        "concurrency",
-        "repeat",
-        "input_lengths",
-        "slo",
-        "warmup",
-        "`inpt`",
+        "target", "model", "concurrency", "repeat", "input_lengths", "slo", "warmup", "`inpt`",
         "search",
     ] {
         assert!(told.lines().any(|line| line.contains(key)), "{key}: {told}");

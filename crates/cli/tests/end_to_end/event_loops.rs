@@ -6,15 +6,7 @@ use serde_json::Value;
 use crate::support::{Engine, Scraped, folder, inferometer, told};
 
 const CELL: [&str; 10] = [
-    "--input-lengths",
-    "64",
-    "--output-lengths",
-    "16",
-    "--seed",
-    "7",
-    "--salt",
-    "loops",
-    "--quiet",
+    "--input-lengths", "64", "--output-lengths", "16", "--seed", "7", "--salt", "loops", "--quiet",
     "--json",
 ];
 
@@ -78,15 +70,7 @@ fn every_command_that_sends_load_accepts_the_number_of_event_loops() {
     let sweep = measured(&[&sweep[..], &target, cell].concat());
     assert_eq!(sweep["environment"]["event_loops"]["count"], 2);
     let ab = [
-        "ab",
-        "--target",
-        &other.url,
-        "--concurrency",
-        "4",
-        "--requests",
-        "16",
-        "--max-time",
-        "3s",
+        "ab", "--target", &other.url, "--concurrency", "4", "--requests", "16", "--max-time", "3s",
     ];
     let folder = folder();
     let ab = inferometer(folder.path(), &[&ab[..], &target, cell].concat());

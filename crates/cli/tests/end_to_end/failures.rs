@@ -31,19 +31,8 @@ fn a_run_whose_report_cannot_be_written_is_stored_and_named_in_the_error() {
     let output = inferometer(
         folder.path(),
         &[
-            "run",
-            "--target",
-            &engine.url,
-            "--input-lengths",
-            "16",
-            "--output-lengths",
-            "4",
-            "--concurrency",
-            "1",
-            "--requests",
-            "2",
-            "--out",
-            "out",
+            "run", "--target", &engine.url, "--input-lengths", "16", "--output-lengths", "4",
+            "--concurrency", "1", "--requests", "2", "--out", "out",
         ],
     );
     let (code, words) = code_and_words(&output);
@@ -81,18 +70,8 @@ fn a_store_deleted_during_a_run_is_an_error() {
     let scraped = Scraped::start(
         folder.path(),
         &[
-            "--target",
-            &engine.url,
-            "--input-lengths",
-            "16",
-            "--output-lengths",
-            "4",
-            "--concurrency",
-            "1",
-            "--duration",
-            "1h",
-            "--out",
-            "out",
+            "--target", &engine.url, "--input-lengths", "16", "--output-lengths", "4",
+            "--concurrency", "1", "--duration", "1h", "--out", "out",
         ],
     );
     scraped.wait_for("inferometer_requests_begun_total", 1.0);
@@ -110,20 +89,8 @@ fn two_runs_cannot_write_reports_to_the_same_folder_at_the_same_time() {
     let slow = Engine::start_at("1", &[]);
     let folder = folder();
     let flags = [
-        "--target",
-        &slow.url,
-        "--input-lengths",
-        "16",
-        "--output-lengths",
-        "8000",
-        "--concurrency",
-        "1",
-        "--requests",
-        "1",
-        "--warmup",
-        "0",
-        "--out",
-        "out",
+        "--target", &slow.url, "--input-lengths", "16", "--output-lengths", "8000",
+        "--concurrency", "1", "--requests", "1", "--warmup", "0", "--out", "out",
     ];
     let first = Scraped::start(folder.path(), &flags);
     first.wait_for("inferometer_requests_begun_total", 1.0);
@@ -140,16 +107,8 @@ fn two_runs_cannot_write_reports_to_the_same_folder_at_the_same_time() {
 fn a_dry_run_says_how_much_memory_the_plan_needs() {
     let folder = folder();
     let flags = [
-        "run",
-        "--dry-run",
-        "--input-lengths",
-        "128",
-        "--output-lengths",
-        "996",
-        "--concurrency",
-        "8",
-        "--requests",
-        "100",
+        "run", "--dry-run", "--input-lengths", "128", "--output-lengths", "996", "--concurrency",
+        "8", "--requests", "100",
     ];
     let text = String::from_utf8(inferometer(folder.path(), &flags).stdout).unwrap();
     assert!(

@@ -14,15 +14,8 @@ const ROWS: &str = "export latest-predicted --format json --what requests";
 
 /// Names, times and hashes of new runs, and what the program states about itself.
 const NOT_COMPARED: [&str; 9] = [
-    "run_id",
-    "started_at",
-    "origin_unix_ns",
-    "baseline",
-    "contender",
-    "group",
-    "plan_hash",
-    "tool",
-    "schema",
+    "run_id", "started_at", "origin_unix_ns", "baseline", "contender", "group", "plan_hash",
+    "tool", "schema",
 ];
 
 /// Runs commands in a folder of [`with_stored_runs`], and compares the figures of the JSON documents that they print:

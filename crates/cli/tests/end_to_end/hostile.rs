@@ -62,14 +62,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 const LOAD: [&str; 9] = [
-    "--dialect",
-    "triton",
-    "--input-lengths",
-    "16",
-    "--output-lengths",
-    "4",
-    "--concurrency",
-    "1",
+    "--dialect", "triton", "--input-lengths", "16", "--output-lengths", "4", "--concurrency", "1",
     "--requests=2",
 ];
 

@@ -14,18 +14,8 @@ use crate::support::{BINARY, Dashboard, Running, folder, inferometer, told, wait
 use crate::tiny_server;
 
 const SMALL: [&str; 12] = [
-    "--input-lengths",
-    "16",
-    "--output-lengths",
-    "4",
-    "--one-by-one",
-    "2",
-    "--requests",
-    "4",
-    "--warmup",
-    "0",
-    "--yes",
-    "--quiet",
+    "--input-lengths", "16", "--output-lengths", "4", "--one-by-one", "2", "--requests", "4",
+    "--warmup", "0", "--yes", "--quiet",
 ];
 
 /// Runs the binary from a shell, after the shell command `limit` has set a limit.

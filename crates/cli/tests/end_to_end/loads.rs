@@ -10,15 +10,7 @@ use crate::support::{folder, inferometer, told};
 /// Arguments of a run with one small cell on the embedded engine. The engine runs a hundred times faster than the
 /// simulated hardware.
 const CELL: [&str; 9] = [
-    "run",
-    "--speed",
-    "100",
-    "--input-lengths",
-    "32",
-    "--output-lengths",
-    "8",
-    "--json",
-    "--quiet",
+    "run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--json", "--quiet",
 ];
 
 fn passes(more: &[&str], files: &[(&str, &str)]) -> (Value, Vec<Value>) {
@@ -67,16 +59,8 @@ fn stages_ramps_and_replays_send_the_requests_of_their_schedules() {
 fn requests_above_max_in_flight_are_dropped_and_count_as_missed_objectives() {
     let (summary, passes) = passes(
         &[
-            "--rate",
-            "inf",
-            "--requests",
-            "12",
-            "--max-in-flight",
-            "2",
-            "--over-limit",
-            "drop",
-            "--goodput",
-            "e2e<3600s",
+            "--rate", "inf", "--requests", "12", "--max-in-flight", "2", "--over-limit", "drop",
+            "--goodput", "e2e<3600s",
         ],
         &[],
     );
@@ -136,33 +120,10 @@ fn an_unreadable_replay_file_is_a_usage_error() {
 fn every_turn_of_a_conversation_contains_the_previous_answers() {
     let folder = folder();
     let flags = [
-        "run",
-        "--speed",
-        "100",
-        "--json",
-        "--quiet",
-        "--workload",
-        "conversation",
-        "--conversations",
-        "3",
-        "--turns",
-        "3",
-        "--think-time",
-        "10ms",
-        "--first-turn-input",
-        "40",
-        "--turn-input",
-        "10",
-        "--turn-output",
-        "5",
-        "--concurrency",
-        "2",
-        "--dialect",
-        "openai-chat",
-        "--seed",
-        "1",
-        "--salt",
-        "s",
+        "run", "--speed", "100", "--json", "--quiet", "--workload", "conversation",
+        "--conversations", "3", "--turns", "3", "--think-time", "10ms", "--first-turn-input", "40",
+        "--turn-input", "10", "--turn-output", "5", "--concurrency", "2", "--dialect",
+        "openai-chat", "--seed", "1", "--salt", "s",
     ];
     let output = inferometer(folder.path(), &flags);
     let summary: Value = serde_json::from_slice(&output.stdout)
@@ -185,17 +146,8 @@ fn a_trace_is_replayed_with_its_lengths_and_skipped_rows_are_reported() {
     let rows = "timestamp,input_tokens,output_tokens\n0,40,4\n0.02,60,8\nlater,1,1\n0.05,20,2\n";
     fs::write(folder.path().join("trace.csv"), rows).unwrap();
     let flags = [
-        "run",
-        "--speed",
-        "100",
-        "--json",
-        "--quiet",
-        "--workload",
-        "trace",
-        "--dataset",
-        "trace.csv",
-        "--trace-scale",
-        "2",
+        "run", "--speed", "100", "--json", "--quiet", "--workload", "trace", "--dataset",
+        "trace.csv", "--trace-scale", "2",
     ];
     let output = inferometer(folder.path(), &flags);
     let summary: Value = serde_json::from_slice(&output.stdout)

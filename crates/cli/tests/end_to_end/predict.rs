@@ -221,13 +221,7 @@ fn a_prediction_uses_exactly_the_requests_that_a_run_sends() {
         &["--workload", "jsonl", "--dataset", "rows.jsonl", "--requests", "2"][..],
         &["--workload", "trace", "--dataset", "trace.csv", "--trace-format", "plain"],
         &[
-            "--range-ratio",
-            "0.5",
-            "--input-lengths",
-            "32",
-            "--output-lengths",
-            "4",
-            "--requests",
+            "--range-ratio", "0.5", "--input-lengths", "32", "--output-lengths", "4", "--requests",
             "5",
         ],
     ] {

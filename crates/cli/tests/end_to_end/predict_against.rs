@@ -35,34 +35,13 @@ fn errors(summary: &Value) -> Vec<f64> {
 }
 
 const ENGINE: [&str; 16] = [
-    "--model",
-    "llama-3.1-8b",
-    "--engine",
-    "vllm-0.8",
-    "--card",
-    "l40s",
-    "--weights",
-    "fp8",
-    "--max-num-seqs",
-    "4",
-    "--gpu-memory-utilization",
-    "0.8",
-    "--block-size",
-    "32",
-    "--kv-cache-dtype",
-    "fp8",
+    "--model", "llama-3.1-8b", "--engine", "vllm-0.8", "--card", "l40s", "--weights", "fp8",
+    "--max-num-seqs", "4", "--gpu-memory-utilization", "0.8", "--block-size", "32",
+    "--kv-cache-dtype", "fp8",
 ];
 const LOAD: [&str; 10] = [
-    "--rate",
-    "9",
-    "--requests",
-    "40",
-    "--range-ratio",
-    "0.5",
-    "--input-lengths",
-    "200",
-    "--output-lengths",
-    "30",
+    "--rate", "9", "--requests", "40", "--range-ratio", "0.5", "--input-lengths", "200",
+    "--output-lengths", "30",
 ];
 
 #[test]

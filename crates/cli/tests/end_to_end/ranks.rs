@@ -64,15 +64,7 @@ fn passes(summary: &Value) -> Vec<String> {
 }
 
 pub const CELL: [&str; 10] = [
-    "--input-lengths",
-    "64",
-    "--output-lengths",
-    "16",
-    "--seed",
-    "7",
-    "--salt",
-    "ranks",
-    "--quiet",
+    "--input-lengths", "64", "--output-lengths", "16", "--seed", "7", "--salt", "ranks", "--quiet",
     "--json",
 ];
 

@@ -9,16 +9,8 @@ use crate::support::{
 use serde_json::Value;
 
 const SMALL: [&str; 10] = [
-    "--speed",
-    "100",
-    "--input-lengths",
-    "32,64",
-    "--output-lengths",
-    "8",
-    "--one-by-one",
-    "2",
-    "--requests",
-    "8",
+    "--speed", "100", "--input-lengths", "32,64", "--output-lengths", "8", "--one-by-one", "2",
+    "--requests", "8",
 ];
 
 fn schema() -> Value {
@@ -39,15 +31,8 @@ fn a_run_without_a_target_measures_the_embedded_engine_and_is_marked_as_a_simula
     let made = fs::read_dir(folder.path().join("inferometer-out")).unwrap().next().unwrap();
     let made = made.unwrap().path();
     for file in [
-        "table.md",
-        "cells.csv",
-        "summary.json",
-        "report.md",
-        "report.html",
-        "throughput-req.png",
-        "throughput-token-out.png",
-        "pertoken.png",
-        "per-out-token.png",
+        "table.md", "cells.csv", "summary.json", "report.md", "report.html", "throughput-req.png",
+        "throughput-token-out.png", "pertoken.png", "per-out-token.png",
     ] {
         let size = fs::metadata(made.join(file)).unwrap_or_else(|_| panic!("{file}")).len();
         assert!(size > 100, "{file}: {size} bytes");
@@ -149,20 +134,8 @@ fn open_loop_and_time_limited_passes_complete_all_their_requests() {
     let output = inferometer(
         folder.path(),
         &[
-            "run",
-            "--speed",
-            "100",
-            "--input-lengths",
-            "32",
-            "--output-lengths",
-            "8",
-            "--rate",
-            "200,inf",
-            "--requests",
-            "20",
-            "--concurrency",
-            "3",
-            "--json",
+            "run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--rate",
+            "200,inf", "--requests", "20", "--concurrency", "3", "--json",
         ],
     );
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
@@ -172,18 +145,8 @@ fn open_loop_and_time_limited_passes_complete_all_their_requests() {
     let output = inferometer(
         folder.path(),
         &[
-            "run",
-            "--speed",
-            "100",
-            "--input-lengths",
-            "32",
-            "--output-lengths",
-            "8",
-            "--concurrency",
-            "3",
-            "--duration",
-            "300ms",
-            "--json",
+            "run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8",
+            "--concurrency", "3", "--duration", "300ms", "--json",
         ],
     );
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");

@@ -98,9 +98,7 @@ fn settings_that_do_not_apply_to_a_run_are_ignored_and_the_dry_run_says_so() {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     for line in [
-        "# proxy: not from ",
-        "because the target is",
-        "# concurrency: not from ",
+        "# proxy: not from ", "because the target is", "# concurrency: not from ",
         "because the run has",
     ] {
         assert!(text.contains(line), "{text}");

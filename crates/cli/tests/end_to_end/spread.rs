@@ -60,16 +60,8 @@ fn every_balancing_method_spreads_the_same_requests_over_two_servers() {
         (
             &["--input-lengths", "64", "--output-lengths", "8"],
             &[
-                "--workload",
-                "prefix",
-                "--prefix-groups",
-                "4",
-                "--prefix-length",
-                "16",
-                "--concurrency",
-                "2",
-                "--requests",
-                "12",
+                "--workload", "prefix", "--prefix-groups", "4", "--prefix-length", "16",
+                "--concurrency", "2", "--requests", "12",
             ],
         ),
     ];
@@ -225,23 +217,9 @@ fn each_turn_sends_its_session_id_in_a_header_and_a_cookie() {
     });
     let folder = folder();
     let more = [
-        "--dialect",
-        "openai-chat",
-        "--no-stream",
-        "--workload",
-        "conversation",
-        "--conversations",
-        "3",
-        "--concurrency",
-        "2",
-        "--warmup",
-        "0",
-        "--session-header",
-        "X-Session",
-        "--session-cookie",
-        "sid",
-        "--header",
-        "Cookie: a=1",
+        "--dialect", "openai-chat", "--no-stream", "--workload", "conversation", "--conversations",
+        "3", "--concurrency", "2", "--warmup", "0", "--session-header", "X-Session",
+        "--session-cookie", "sid", "--header", "Cookie: a=1",
     ];
     let output = run(folder.path(), &[&url], &more);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
@@ -284,19 +262,8 @@ fn a_search_uses_several_servers_and_a_resumed_run_keeps_its_servers() {
     let (a, b) = (Engine::start(&[]), Engine::start(&[]));
     let folder = folder();
     let search = [
-        "search",
-        "--target",
-        &a.url,
-        "--target",
-        &b.url,
-        "--slo",
-        "ttft_p50<10s",
-        "--to",
-        "64",
-        "--start",
-        "32",
-        "--max-requests",
-        "600",
+        "search", "--target", &a.url, "--target", &b.url, "--slo", "ttft_p50<10s", "--to", "64",
+        "--start", "32", "--max-requests", "600",
     ];
     let found = summary(&inferometer(folder.path(), &[&search[..], &LENGTHS, &CELL].concat()));
     assert!(found["searches"][0]["answer"].is_string(), "{}", found["searches"]);
@@ -307,20 +274,8 @@ fn a_search_uses_several_servers_and_a_resumed_run_keeps_its_servers() {
     let (a, b) = (Engine::start_at("1", &[]), Engine::start_at("1", &[]));
     let folder = crate::support::folder();
     let load = [
-        "run",
-        "--target",
-        &a.url,
-        "--target",
-        &b.url,
-        "--input-lengths",
-        "64",
-        "--output-lengths",
-        "8,8000",
-        "--concurrency",
-        "2",
-        "--requests",
-        "4",
-        "--quiet",
+        "run", "--target", &a.url, "--target", &b.url, "--input-lengths", "64", "--output-lengths",
+        "8,8000", "--concurrency", "2", "--requests", "4", "--quiet",
     ];
     let mut running = Running::start(folder.path(), &load);
     let figures = folder.path().join("inferometer-out");

@@ -14,25 +14,9 @@ const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workload/fixture
 fn a_run_of_text_blocks_writes_a_log_and_tables_and_the_report_reproduces_them() {
     let folder = folder();
     let arguments = [
-        "run",
-        "--workload",
-        "blocks",
-        "--block-sizes",
-        "60,30",
-        "--wanted-lengths",
-        "20",
-        "--block-concurrency",
-        "2,3",
-        "--requests",
-        "4",
-        "--max-output-tokens",
-        "24",
-        "--speed",
-        "100",
-        "--out",
-        "made",
-        "--json",
-        "--quiet",
+        "run", "--workload", "blocks", "--block-sizes", "60,30", "--wanted-lengths", "20",
+        "--block-concurrency", "2,3", "--requests", "4", "--max-output-tokens", "24", "--speed",
+        "100", "--out", "made", "--json", "--quiet",
     ];
     let output = inferometer(folder.path(), &arguments);
     let summary: Value = serde_json::from_slice(&output.stdout)
@@ -66,23 +50,8 @@ fn a_run_of_text_blocks_writes_a_log_and_tables_and_the_report_reproduces_them()
 fn a_serving_run_sends_the_conversations_of_a_data_set_with_their_own_lengths() {
     let folder = folder();
     let arguments = [
-        "run",
-        "--workload",
-        "sharegpt",
-        "--dataset",
-        SHAREGPT,
-        "--requests",
-        "12",
-        "--rate",
-        "200",
-        "--seed",
-        "1",
-        "--salt",
-        "fixed",
-        "--speed",
-        "100",
-        "--json",
-        "--quiet",
+        "run", "--workload", "sharegpt", "--dataset", SHAREGPT, "--requests", "12", "--rate",
+        "200", "--seed", "1", "--salt", "fixed", "--speed", "100", "--json", "--quiet",
     ];
     let output = inferometer(folder.path(), &arguments);
     let summary: Value = serde_json::from_slice(&output.stdout)
@@ -119,14 +88,8 @@ fn a_dumped_workload_is_replayed_with_the_same_workload_hash() {
         ],
         &["--workload", "trace", "--dataset", "trace.csv", "--duration", "0.5s"],
         &[
-            "--replay",
-            "instants.txt",
-            "--replay-speed",
-            "2",
-            "--input-lengths",
-            "24",
-            "--output-lengths",
-            "4",
+            "--replay", "instants.txt", "--replay-speed", "2", "--input-lengths", "24",
+            "--output-lengths", "4",
         ],
     ];
     for flags in sent {

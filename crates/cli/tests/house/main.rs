@@ -75,18 +75,14 @@ const ONLY_IN: [(&str, &[&str]); 8] = [
     (
         "unsafe {",
         &[
-            "net/src/sys/mod.rs",
-            "net/src/sys/epoll.rs",
-            "net/src/sys/process.rs",
+            "net/src/sys/mod.rs", "net/src/sys/epoll.rs", "net/src/sys/process.rs",
             "net/src/sys/socket.rs",
         ],
     ),
     (
         "TcpListener",
         &[
-            "net/src/epoll.rs",
-            "net/src/free_port.rs",
-            "cluster/src/lead.rs",
+            "net/src/epoll.rs", "net/src/free_port.rs", "cluster/src/lead.rs",
             "cluster/src/lead/welcome.rs",
         ],
     ),

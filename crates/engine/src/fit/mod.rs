@@ -224,9 +224,7 @@ const GPTQ: [&str; 3] =
 /// two constants are not specific to AWQ, but they differ between 0.2.5 and 0.2.7: host time per sequence, layer and
 /// head, and the speed of reading keys and values again outside of captured graphs.
 const AWQ: [&str; 4] = [
-    "awq.bandwidth_efficiency",
-    "awq.dense_efficiency",
-    "sequence_layer_head_ns",
+    "awq.bandwidth_efficiency", "awq.dense_efficiency", "sequence_layer_head_ns",
     "kv_reread_efficiency",
 ];
 

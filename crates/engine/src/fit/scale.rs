@@ -62,9 +62,7 @@ fn scaled(start: &Profile, [host, bandwidth, products]: [f64; 3]) -> Profile {
     let share = |value: &mut f64, factor: f64| *value = (*value * factor).min(SHARE_MOST);
     let c = &mut profile.constants;
     for time in [
-        &mut c.step_us,
-        &mut c.layer_floor_us,
-        &mut c.sequence_layer_head_ns,
+        &mut c.step_us, &mut c.layer_floor_us, &mut c.sequence_layer_head_ns,
         &mut c.output_token_ns,
     ] {
         *time *= host;

@@ -230,9 +230,7 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> ToolTable
             figures.peak_tokens_per_s,
         ),
         number(
-            "Peak concurrent requests:",
-            "max_concurrent_requests",
-            figures.peak_requests as f64,
+            "Peak concurrent requests:", "max_concurrent_requests", figures.peak_requests as f64,
         ),
         number(
             "Total token throughput (tok/s):",

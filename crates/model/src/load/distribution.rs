@@ -301,10 +301,7 @@ mod tests {
         assert_eq!(
             texts.map(hash),
             [
-                "d1f59044619b3324",
-                "4917f2ddd871ed0a",
-                "39c9751171bece80",
-                "fc0857aa11e7822a",
+                "d1f59044619b3324", "4917f2ddd871ed0a", "39c9751171bece80", "fc0857aa11e7822a",
                 "8765472723480996"
             ]
         );

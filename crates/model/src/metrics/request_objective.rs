@@ -139,10 +139,7 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         for (line, words) in told.iter().zip([
-            "has no comparison",
-            "did you mean `tpot`?",
-            "is empty",
-            "use --slo for statistics",
+            "has no comparison", "did you mean `tpot`?", "is empty", "use --slo for statistics",
             "`e2e<5%` has no valid limit",
         ]) {
             assert!(line.contains(words), "{line}");

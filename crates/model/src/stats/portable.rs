@@ -57,10 +57,7 @@ mod tests {
         assert_eq!(
             FUNCTIONS.map(hash),
             [
-                "28dd62fa2c386c9e",
-                "abda5afdc4bb0a46",
-                "9370ac05f576c366",
-                "b73eec6581cfc4e2",
+                "28dd62fa2c386c9e", "abda5afdc4bb0a46", "9370ac05f576c366", "b73eec6581cfc4e2",
                 "e60661b949ec0580"
             ]
         );

@@ -52,11 +52,7 @@ pub struct InFlight {
 
 impl BlockKeys {
     pub(crate) const NAMES: &[&str] = &[
-        "block_sizes",
-        "wanted_lengths",
-        "block_concurrency",
-        "template",
-        "preamble",
+        "block_sizes", "wanted_lengths", "block_concurrency", "template", "preamble",
         "max_output_tokens",
     ];
 

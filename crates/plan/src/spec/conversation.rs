@@ -52,12 +52,7 @@ const OUTPUT: f64 = 128.0;
 
 impl ConversationKeys {
     pub(crate) const NAMES: &[&str] = &[
-        "conversations",
-        "turns",
-        "think_time",
-        "first_turn_input",
-        "turn_input",
-        "turn_output",
+        "conversations", "turns", "think_time", "first_turn_input", "turn_input", "turn_output",
         "concurrency_of",
     ];
 

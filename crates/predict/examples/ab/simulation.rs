@@ -87,10 +87,7 @@ fn stretched(mut record: Record, times: f64) -> Record {
     let slow = |instant: &mut Nanos| instant.0 = (instant.0 as f64 * times).round() as u64;
     slow(&mut record.due);
     let instants = [
-        &mut record.picked,
-        &mut record.send_start,
-        &mut record.sent,
-        &mut record.headers,
+        &mut record.picked, &mut record.send_start, &mut record.sent, &mut record.headers,
         &mut record.ended,
     ];
     instants.into_iter().flatten().for_each(slow);

@@ -119,13 +119,8 @@ impl Series {
             return;
         }
         for column in [
-            &mut self.x,
-            &mut self.y,
-            &mut self.low,
-            &mut self.high,
-            &mut self.left,
-            &mut self.right,
-            &mut self.middle,
+            &mut self.x, &mut self.y, &mut self.low, &mut self.high, &mut self.left,
+            &mut self.right, &mut self.middle,
         ] {
             retain(column, &kept);
         }

@@ -58,14 +58,7 @@ const RULES: [(&str, &[&str], &[&str]); 9] = [
     (
         "testsuite",
         &[
-            "name!",
-            "tests!",
-            "failures",
-            "errors",
-            "skipped",
-            "time",
-            "timestamp",
-            "hostname",
+            "name!", "tests!", "failures", "errors", "skipped", "time", "timestamp", "hostname",
             "id",
         ],
         &["properties", "testcase*", "system-out", "system-err"],

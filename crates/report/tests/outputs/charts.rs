@@ -69,12 +69,7 @@ fn a_run_of_several_loads_has_load_curves_latency_distributions_and_a_timeline()
     assert_eq!(
         ids,
         [
-            "load-closed",
-            "load-closed-latency",
-            "cdf-ttft",
-            "cdf-tpot",
-            "cdf-itl",
-            "cdf-e2e",
+            "load-closed", "load-closed-latency", "cdf-ttft", "cdf-tpot", "cdf-itl", "cdf-e2e",
             "timeline"
         ]
     );
@@ -87,11 +82,7 @@ fn a_run_of_several_loads_has_load_curves_latency_distributions_and_a_timeline()
     assert_eq!(
         titles,
         [
-            "Requests",
-            "Throughput",
-            "Server's memory",
-            "Cards at work",
-            "Power of the cards",
+            "Requests", "Throughput", "Server's memory", "Cards at work", "Power of the cards",
             "Single requests"
         ]
     );

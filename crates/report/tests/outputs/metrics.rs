@@ -130,11 +130,7 @@ fn comparisons_have_the_times_and_tokens_of_reasoning_only_if_the_runs_have_some
         rows.into_iter().map(|row| row.figure).collect::<Vec<_>>()
     };
     let new = [
-        "ttfr_p50",
-        "ttfr_p99",
-        "ttfot_p50",
-        "ttfot_p99",
-        "per_user_speed_p50",
+        "ttfr_p50", "ttfr_p99", "ttfot_p50", "ttfot_p99", "per_user_speed_p50",
         "reasoning_tokens_mean",
     ];
     let (with, without) = (figures(&some), figures(&none));

@@ -88,17 +88,9 @@ pub(super) fn note_tgi(found: &mut ServerInfo, info: &Value) {
         found.models = vec![model.to_owned()];
     }
     for key in [
-        "model_dtype",
-        "model_device_type",
-        "max_concurrent_requests",
-        "max_input_tokens",
-        "max_input_length",
-        "max_total_tokens",
-        "max_batch_total_tokens",
-        "max_batch_prefill_tokens",
-        "waiting_served_ratio",
-        "sha",
-        "docker_label",
+        "model_dtype", "model_device_type", "max_concurrent_requests", "max_input_tokens",
+        "max_input_length", "max_total_tokens", "max_batch_total_tokens",
+        "max_batch_prefill_tokens", "waiting_served_ratio", "sha", "docker_label",
     ] {
         note(found, key, &info[key]);
     }

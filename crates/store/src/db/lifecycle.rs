@@ -229,13 +229,7 @@ fn insert_results(
             Severity::Warning => "warning",
         };
         insert_finding.execute(params![
-            run,
-            index,
-            finding.code,
-            severity,
-            finding.place,
-            finding.message,
-            finding.advice,
+            run, index, finding.code, severity, finding.place, finding.message, finding.advice,
         ])?;
     }
     Ok(())

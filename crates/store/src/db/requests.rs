@@ -10,32 +10,11 @@ use super::run_id::RunId;
 
 /// The columns of a row, in the order of [`row`].
 const COLUMNS: [&str; 26] = [
-    "run_id",
-    "pass",
-    "request",
-    "outcome",
-    "phase",
-    "status",
-    "detail",
-    "finish_reason",
-    "asked_input",
-    "asked_output",
-    "prompt_tokens_usage",
-    "prompt_tokens_tokenizer",
-    "cached_tokens_usage",
-    "tokens_usage",
-    "tokens_tokenizer",
-    "tokens_events",
-    "due_ns",
-    "send_start_ns",
-    "first_token_ns",
-    "last_token_ns",
-    "ended_ns",
-    "ttft_ms",
-    "e2e_ms",
-    "class",
-    "server",
-    "rank",
+    "run_id", "pass", "request", "outcome", "phase", "status", "detail", "finish_reason",
+    "asked_input", "asked_output", "prompt_tokens_usage", "prompt_tokens_tokenizer",
+    "cached_tokens_usage", "tokens_usage", "tokens_tokenizer", "tokens_events", "due_ns",
+    "send_start_ns", "first_token_ns", "last_token_ns", "ended_ns", "ttft_ms", "e2e_ms", "class",
+    "server", "rank",
 ];
 const WIDTH: usize = COLUMNS.len();
 /// The number of rows that one statement inserts. Several rows per statement are faster: SQLite searches for

@@ -22,21 +22,8 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
     Store::open(store_path(&folder)).unwrap();
     let schema = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
     let names = [
-        "cells",
-        "findings",
-        "notes",
-        "passes",
-        "requests",
-        "runs",
-        "tags",
-        "v_differences",
-        "v_failures",
-        "v_figures",
-        "v_latencies",
-        "v_passes",
-        "v_requests",
-        "v_runs",
-        "v_table",
+        "cells", "findings", "notes", "passes", "requests", "runs", "tags", "v_differences",
+        "v_failures", "v_figures", "v_latencies", "v_passes", "v_requests", "v_runs", "v_table",
     ];
     assert_eq!(ask(&folder, schema), names);
     assert_eq!(ask(&folder, "PRAGMA user_version"), ["5"]);

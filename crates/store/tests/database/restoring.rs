@@ -119,14 +119,8 @@ fn only_well_formed_run_ids_are_parsed() {
     assert_eq!(RunId::parse(id.as_str()), Some(id.clone()));
     assert!(id.began_at(START_NS) && !id.began_at(START_NS + SECOND_NS));
     for bad in [
-        "",
-        "latest",
-        "../../etc/passwd",
-        "20261120-051233-ab1",
-        "20261120-051233-AB12",
-        "20261120-051233-ab12-1",
-        "2026112x-051233-ab12",
-        "20261120/051233-ab12",
+        "", "latest", "../../etc/passwd", "20261120-051233-ab1", "20261120-051233-AB12",
+        "20261120-051233-ab12-1", "2026112x-051233-ab12", "20261120/051233-ab12",
         "20261120-051233-ab1/",
     ] {
         assert_eq!(RunId::parse(bad), None, "{bad}");

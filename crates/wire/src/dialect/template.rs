@@ -90,17 +90,9 @@ mod tests {
     fn a_message_with_any_other_difference_is_left_to_the_parser() {
         let template = learnt(r#"{"t":"abc","n":1}"#, "abc");
         for message in [
-            r#"{"t":"","n":1}"#,
-            r#"{"t":"a","n":2}"#,
-            r#"{"t":"a\n","n":1}"#,
-            r#"{"t":"a","n":1} "#,
-            r#" {"t":"a","n":1}"#,
-            r#"{"t":"a","u":"b","n":1}"#,
-            "{\"t\":\"a\tb\",\"n\":1}",
-            r#"{"u":"a","n":1}"#,
-            r#"{"t":""#,
-            r#""n":1}"#,
-            "",
+            r#"{"t":"","n":1}"#, r#"{"t":"a","n":2}"#, r#"{"t":"a\n","n":1}"#,
+            r#"{"t":"a","n":1} "#, r#" {"t":"a","n":1}"#, r#"{"t":"a","u":"b","n":1}"#,
+            "{\"t\":\"a\tb\",\"n\":1}", r#"{"u":"a","n":1}"#, r#"{"t":""#, r#""n":1}"#, "",
         ] {
             assert_eq!(template.text(message.as_bytes()), None, "{message}");
         }

@@ -242,15 +242,8 @@ fn a_field_that_a_server_rejects_is_renamed_or_left_out_but_not_if_the_user_sets
 fn dialects_are_found_by_their_names() {
     let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
     let expected = [
-        "openai-completions",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "vllm",
-        "sglang",
-        "tgi",
-        "llama-cpp",
-        "triton",
+        "openai-completions", "openai-chat", "openai-responses", "anthropic", "vllm", "sglang",
+        "tgi", "llama-cpp", "triton",
     ];
     assert_eq!(names, expected);
     for name in names {

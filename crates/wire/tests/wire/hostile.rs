@@ -58,18 +58,8 @@ fn responses_with_hostile_json_values_do_not_panic_and_fit_in_a_record() {
     let long = format!("\"{}\"", "\u{e9}".repeat(5_000));
     let deep = "[".repeat(5_000);
     let hostile = [
-        "1e400",
-        "-1",
-        "18446744073709551616",
-        "4294967296",
-        "1.5",
-        "null",
-        "\"\\u0000\"",
-        "\"\\ud800\"",
-        "{}",
-        "[]",
-        &long,
-        &deep,
+        "1e400", "-1", "18446744073709551616", "4294967296", "1.5", "null", "\"\\u0000\"",
+        "\"\\ud800\"", "{}", "[]", &long, &deep,
     ];
     let mut read_so_far = 0;
     for (name, dialect, stream) in RESPONSES {

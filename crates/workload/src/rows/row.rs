@@ -12,28 +12,10 @@ use serde_json::{Map, Value};
 
 /// The fields of the request body that may be columns. Other fields can be in the column `body`.
 const BODY_FIELDS: [&str; 22] = [
-    "model",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "seed",
-    "stop",
-    "presence_penalty",
-    "frequency_penalty",
-    "repetition_penalty",
-    "logprobs",
-    "top_logprobs",
-    "logit_bias",
-    "tools",
-    "tool_choice",
-    "response_format",
-    "structured_outputs",
-    "guided_json",
-    "guided_regex",
-    "guided_choice",
-    "guided_grammar",
-    "ignore_eos",
+    "model", "temperature", "top_p", "top_k", "min_p", "seed", "stop", "presence_penalty",
+    "frequency_penalty", "repetition_penalty", "logprobs", "top_logprobs", "logit_bias", "tools",
+    "tool_choice", "response_format", "structured_outputs", "guided_json", "guided_regex",
+    "guided_choice", "guided_grammar", "ignore_eos",
 ];
 
 /// The body fields that stay text, even if the text is valid JSON.

@@ -67,10 +67,7 @@ pub struct RunFigures {
 impl RunFigures {
     /// The names under which profiles state the errors of the figures.
     pub const NAMES: [&str; 5] = [
-        "output_tokens_per_s",
-        "tpot_ms",
-        "ttft_p50_ms",
-        "ttft_p99_ms",
+        "output_tokens_per_s", "tpot_ms", "ttft_p50_ms", "ttft_p99_ms",
         "latency_per_output_token_ms",
     ];
 

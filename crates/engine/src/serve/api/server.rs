@@ -50,9 +50,7 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
         ),
         ("prefix_cache_hits_total", "counter", "Prompt tokens found in the prefix cache.", hits),
         (
-            "num_preemptions_total",
-            "counter",
-            "Preempted sequences so far.",
+            "num_preemptions_total", "counter", "Preempted sequences so far.",
             stats.preemptions as f64,
         ),
         (

@@ -11,18 +11,8 @@ pub(super) const PREFIX: &str = "INFEROMETER_";
 /// The names, without the prefix, of variables that are not settings for flags of `run`. Other parts of the program,
 /// its tests or its build read these variables.
 const OTHERS: [&str; 12] = [
-    "CONFIG",
-    "PROFILES",
-    "CACHE",
-    "MIRROR",
-    "WEB_TOKEN",
-    "WRITE_SCHEMAS",
-    "WRITE_PAGES",
-    "COMMIT",
-    "RANK",
-    "RANKS",
-    "SERVICE",
-    "JOB",
+    "CONFIG", "PROFILES", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "WRITE_PAGES", "COMMIT",
+    "RANK", "RANKS", "SERVICE", "JOB",
 ];
 
 /// Adds the settings of the variables, and a warning for each variable that does not match a flag.
