@@ -1,8 +1,7 @@
 //! Collects the values of one metric over requests into a distribution.
 
-use inferometer_model::metrics::Value;
 use inferometer_model::stats::{Distribution, Ordered, Pool, Sample, Weighted};
-use inferometer_model::{Definition, Timeline};
+use inferometer_model::{Definition, Timeline, metrics::Value};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
 

@@ -1,8 +1,6 @@
 //! Distributions of metrics, in the order and under the keys of the registry of metrics.
 
-use inferometer_model::Definition;
-use inferometer_model::metrics::registry;
-use inferometer_model::stats::Distribution;
+use inferometer_model::{Definition, metrics::registry, stats::Distribution};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keyed::{self, Keyed};

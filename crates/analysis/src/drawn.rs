@@ -1,8 +1,7 @@
 //! What the charts of a pass show beside its summary, from the same records.
 
-use inferometer_model::Definition;
 use inferometer_model::metrics::{InFlight, TokenCurve};
-use inferometer_model::stats::Curve;
+use inferometer_model::{Definition, stats::Curve};
 
 use crate::tail::Tail;
 

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Cell;
-use crate::cell::CellSpread;
+use crate::{Cell, cell::CellSpread};
 use inferometer_model::stats::{Spread, spread};
 
 /// A run of a sweep over server arguments.

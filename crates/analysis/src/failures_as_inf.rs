@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::json::one_of;
 use inferometer_model::metrics::{Value, e2e, ttft};
 use inferometer_model::stats::{Distribution, Sample};
-use inferometer_model::{Definition, Timeline};
+use inferometer_model::{Definition, Timeline, json::one_of};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 

@@ -2,28 +2,22 @@
 //!
 //! This module contains no formula (see [`inferometer_model::metrics`]), no verdict and no default.
 
-use crate::blocks::BlockFold;
-use crate::class::ClassFold;
-use crate::drawn::Drawn;
-use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, RateIntervals};
-use crate::jobs::JobsSummary;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
-use crate::parts::PartsFold;
 use crate::pass::{Goodput, is_field};
-use crate::per_request::PerRequest;
-use crate::serving_run::ServingRunFold;
-use crate::{Figures, PassSummary};
-use inferometer_model::load::KeptConstant;
-use inferometer_model::metrics::request_objective::RequestObjective;
+use crate::{
+    Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
+    failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, parts::PartsFold,
+    per_request::PerRequest, serving_run::ServingRunFold,
+};
 use inferometer_model::metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
     throughput,
 };
 use inferometer_model::{
     Definition, Detail, Nanos, Observed, OutcomeCounts, PassKind, PassPlan, Record, StopReason,
-    Timeline, TokensFrom,
+    Timeline, TokensFrom, load::KeptConstant, metrics::request_objective::RequestObjective,
 };
 use inferometer_plan::template::BlockPass;
 

@@ -9,8 +9,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::Nanos;
-use inferometer_model::stats::student_above;
+use inferometer_model::{Nanos, stats::student_above};
 use serde::{Deserialize, Serialize};
 
 use crate::startup::median_latency_s;

@@ -4,14 +4,11 @@
 use std::time::Duration;
 
 use inferometer_model::metrics::{ErrorMargin, registry};
-use inferometer_model::record::Read;
 use inferometer_model::stats::{Distribution, Pool, VALUES_KEPT, Weighted};
-use inferometer_model::{Definition, Nanos, Process, Timeline};
+use inferometer_model::{Definition, Nanos, Process, Timeline, record::Read};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Distributions;
-use crate::column::Column;
-use crate::range::Ranges;
+use crate::{Distributions, column::Column, range::Ranges};
 
 /// The client's own error, and its effect on the figures of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,10 @@
 //! Judges objectives on the passes of a run.
 
 use inferometer_model::metrics::slo::{Comparison, JudgedMetric, Objective};
-use inferometer_model::metrics::throughput;
-use inferometer_model::{PassKind, Statistic};
+use inferometer_model::{PassKind, Statistic, metrics::throughput};
 
-use crate::predicted_range::predicted_range;
 use crate::range::{Range, Trust};
-use crate::verdict::SloResult;
-use crate::{Cell, PassSummary, trust};
+use crate::{Cell, PassSummary, predicted_range::predicted_range, trust, verdict::SloResult};
 
 /// Judges each objective on each pass to which the objective applies.
 ///

@@ -1,7 +1,6 @@
 //! Values in a JSON document under the keys of the registry of metrics, in the order of the document.
 
-use std::fmt;
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

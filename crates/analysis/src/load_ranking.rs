@@ -1,8 +1,7 @@
 //! Compares the loads that several servers sustain: the answers of their searches, or their throughput at saturation.
 
-use inferometer_model::CellPlan;
-use inferometer_model::metrics::slo::by_value;
 use inferometer_model::stats::{spread, student_975, student_above};
+use inferometer_model::{CellPlan, metrics::slo::by_value};
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,8 @@
 use inferometer_model::{Nanos, OutcomeCounts, Timeline};
 use serde::{Deserialize, Serialize};
 
-use crate::Distributions;
 use crate::interval::{Layout, SentRequest, throughput};
-use crate::per_request::PerRequest;
-use crate::range::Ranges;
+use crate::{Distributions, per_request::PerRequest, range::Ranges};
 
 /// The rate of a part has an interval if the part was sent during at least this share of the pass.
 const LEAST_WINDOW: f64 = 0.9;

@@ -8,9 +8,8 @@ use inferometer_model::stats::{Distribution, normal_quantile_above};
 use inferometer_model::{Definition, Timeline};
 use serde::{Deserialize, Serialize};
 
-use crate::Distributions;
-use crate::interval::Layout;
 use crate::part::{PartFigures, PartFold};
+use crate::{Distributions, interval::Layout};
 
 /// The figures of the requests to one of several servers within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

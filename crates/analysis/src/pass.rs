@@ -9,16 +9,13 @@ use inferometer_model::{Definition, OutcomeCounts, PassKind, StopReason, TokensF
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::BlockFigures;
-use crate::class::ClassSummary;
-use crate::failures_as_inf::FailuresAsInf;
-use crate::instrument::Instrument;
-use crate::interval::Intervals;
-use crate::jobs::JobsSummary;
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
-use crate::serving_run::ServingRun;
-use crate::{Distributions, Figures};
+use crate::{
+    Distributions, Figures, blocks::BlockFigures, class::ClassSummary,
+    failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
+    serving_run::ServingRun,
+};
 
 /// The figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

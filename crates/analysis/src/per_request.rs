@@ -1,15 +1,10 @@
 //! Collects the values of metrics of requests and of tokens, over a pass or a part of a pass.
 
 use inferometer_model::metrics::{CoveredRequests, Equals, Gaps, registry};
-use inferometer_model::stats::Ordered;
-use inferometer_model::{Definition, Timeline};
+use inferometer_model::{Definition, Timeline, stats::Ordered};
 
-use crate::Distributions;
-use crate::column::Column;
 use crate::drawn::{Latency, POINTS, tail_of};
-use crate::interval::Layout;
-use crate::range_fold::RangeFold;
-use crate::tail::Tail;
+use crate::{Distributions, column::Column, interval::Layout, range_fold::RangeFold, tail::Tail};
 
 /// A column for each metric whose distribution is in results.
 #[derive(Clone, Debug)]

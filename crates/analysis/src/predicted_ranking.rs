@@ -2,13 +2,10 @@
 //! rounds says nothing about its error. The errors of two predictions from one profile are partly the same, so the
 //! error of their ratio is unknown.
 
-use inferometer_model::digits;
-use inferometer_model::metrics::slo::quantity;
+use inferometer_model::{digits, metrics::slo::quantity};
 
-use crate::Summary;
-use crate::judge::measure;
-use crate::predicted_range::predicted_range;
 use crate::ranking::{PredictedRatio, Ranking};
+use crate::{Summary, judge::measure, predicted_range::predicted_range};
 
 /// Removes the confidence intervals from rankings of predictions. A difference then counts as significant only if the
 /// two predictions come from different profiles and their ranges do not overlap. `runs` are predictions, each with the

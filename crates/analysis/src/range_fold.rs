@@ -5,9 +5,8 @@ use inferometer_model::metrics::{CoveredRequests, ErrorMargin};
 use inferometer_model::stats::{Distribution, RELATIVE_ERROR, Weighted};
 use inferometer_model::{Definition, Statistic, Timeline};
 
-use crate::Distributions;
-use crate::column::Column;
 use crate::range::{Range, Ranges, trusted_share};
+use crate::{Distributions, column::Column};
 
 /// Collects the lower and the upper ends of the values. It is empty until an arrival time is inexact. From then on,
 /// each metric that depends on an inexact arrival has two columns, in addition to the column of its values.

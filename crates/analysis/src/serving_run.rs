@@ -4,8 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::metrics::e2e;
-use inferometer_model::{Nanos, Timeline};
+use inferometer_model::{Nanos, Timeline, metrics::e2e};
 
 /// The figures of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

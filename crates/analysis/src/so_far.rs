@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::live_histograms::LiveHistograms;
 use inferometer_model::metrics::{InFlight, Live, Span, TokenCurve, registry};
-use inferometer_model::sample::ServerSample;
-use inferometer_model::stats::Weighted;
-use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::{Definition, Nanos, OutcomeCounts, Timeline};
+use inferometer_model::{
+    Definition, Nanos, OutcomeCounts, Timeline, metrics::live_histograms::LiveHistograms,
+    sample::ServerSample, stats::Weighted, stats::histogram::Histogram,
+};
 
 /// The spans of up to this many ended requests are stored one by one. With more requests, a grid of time intervals
 /// counts all of them.

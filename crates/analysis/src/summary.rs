@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::target::Tool;
-use inferometer_model::{Environment, Finding, Target};
+use inferometer_model::{Environment, Finding, Target, target::Tool};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::prediction::ErrorSummary;

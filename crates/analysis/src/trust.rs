@@ -4,15 +4,12 @@
 use inferometer_model::metrics::{
     Unit, latency_per_output_token, latency_per_token, registry, send_delay, ttft,
 };
-use inferometer_model::stats::spread;
-use inferometer_model::{Definition, PassKind, Statistic};
+use inferometer_model::{Definition, PassKind, Statistic, stats::spread};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{latency_passes, loading_passes};
-use crate::part::PartFigures;
-use crate::prediction::Columns;
 use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
-use crate::{Cell, Distributions, PassSummary};
+use crate::{Cell, Distributions, PassSummary, part::PartFigures, prediction::Columns};
 
 /// Stalls of the event loop count in rates only if they exceed this share of the pass, and add up to at least this many
 /// microseconds.

@@ -3,13 +3,9 @@
 //!
 //! This module does not judge the server: a run on a slow server is as valid as a run on a fast one.
 
-use crate::cell;
-use crate::prediction::Columns;
-use crate::range::Trust;
 use crate::verdict::{SloResult, Validity};
-use crate::{Cell, PassSummary, trust};
-use inferometer_model::PassKind;
-use inferometer_model::metrics::send_delay;
+use crate::{Cell, PassSummary, cell, prediction::Columns, range::Trust, trust};
+use inferometer_model::{PassKind, metrics::send_delay};
 use inferometer_plan::search::Over;
 
 /// The largest allowed 99th percentile of send_delay, as a share of the mean gap between arrivals.

@@ -1,10 +1,7 @@
 //! The client of a check. It sends requests and records the answers as a run does. It runs in its own process, so that
 //! the measured CPU time and memory are only those of the client.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::document::{ClientMeasure, Ttft};
 use crate::truth::{ClientErrors, ErrorSpread, Errors, ServerStats};
@@ -14,16 +11,12 @@ use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_model::metrics::{send_delay, ttft};
 use inferometer_model::source::Prepared;
 use inferometer_model::{Environment, Observed, PassPlan, Prompt, Record, Request, Source, Target};
-use inferometer_net::http::client::Client;
-use inferometer_net::{process_cpu_time, spawn_scoped};
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
-use inferometer_run::Network;
-use inferometer_run::pass::event_loops::EventLoops;
+use inferometer_net::{http::client::Client, process_cpu_time, spawn_scoped};
+use inferometer_plan::{Plan, spec::Spec};
 use inferometer_run::pass::runner::{PassRunner, PlayedPass};
 use inferometer_run::recording::header::{self, TimeOrigin};
-use inferometer_run::recording::queue::record_queue;
 use inferometer_run::recording::recorder::{Counter, Recording};
+use inferometer_run::{Network, pass::event_loops::EventLoops, recording::queue::record_queue};
 use inferometer_store::{Ending, PassBegin, Store};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;

@@ -1,7 +1,6 @@
 //! The errors of a check. This module defines no exit codes.
 
-use std::fmt::Display;
-use std::io;
+use std::{fmt::Display, io};
 
 use inferometer_run::PlanError;
 use inferometer_store::StoreError;

@@ -1,9 +1,7 @@
 //! Starts the parts of a check as separate processes.
 
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::process::{Command, Stdio};
+use std::{ffi::OsString, net::SocketAddr, path::Path};
 
 use inferometer_run::ServerProcess;
 use serde::de::DeserializeOwned;

@@ -2,8 +2,7 @@
 //! possible.
 
 use crate::document::{ReaderMeasure, Ttft};
-use crate::truth::BareReader;
-use crate::{CheckError, Load};
+use crate::{CheckError, Load, truth::BareReader};
 use inferometer_model::stats::percentile;
 use inferometer_net::{EpollNet, Net, process_cpu_time};
 

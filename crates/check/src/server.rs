@@ -1,12 +1,10 @@
 //! The server of a check: it writes into each token the instant at which it sends the token.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use crate::CheckError;
 use crate::truth::{Pace, TruthServer};
-use inferometer_net::http::Server;
-use inferometer_net::{EpollNet, Net};
+use inferometer_net::{EpollNet, Net, http::Server};
 
 /// Serves until its process ends. Calls `listening` with the address of the server once it listens.
 ///

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::truth::ErrorSpread;
-use crate::{Document, Verdict};
+use crate::{Document, Verdict, truth::ErrorSpread};
 
 const HEAD: [&str; 13] = [
     "streams", "TTFT error us", "TTFT minus reader ms", "gap error us", "with user stamps us",

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use inferometer_analysis::Summary;
 pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Options, Subject};
 use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
-use inferometer_analysis::table_import::is_under;
 pub use inferometer_analysis::verdict::Met;
+use inferometer_analysis::{Summary, table_import::is_under};
 use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;

@@ -8,8 +8,7 @@ use inferometer_formats::import::Import;
 use inferometer_model::{Finding, Observed, calendar, code};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
-use inferometer_run::PlanError;
-use inferometer_run::recording::header;
+use inferometer_run::{PlanError, recording::header};
 use inferometer_store::{
     Ending, ImportHeader, PassBegin, RunId, RunRecording, RunState, Store, StoreError,
 };

@@ -95,8 +95,7 @@ pub use inferometer_analysis::summary::Summary;
 pub use inferometer_check as check;
 pub use inferometer_engine::EngineConfig;
 pub use inferometer_model::metrics;
-pub use inferometer_plan::Plan;
-pub use inferometer_plan::spec::Spec;
+pub use inferometer_plan::{Plan, spec::Spec};
 pub use inferometer_predict::{MeasuredRows, predict, read_against, search};
 pub use inferometer_run::{
     Context, Event, Events, Finished, Group, Host, Interrupt, LiveState, PlanError, ReportFiles,

@@ -1,10 +1,8 @@
 //! Combines a plan file and the flags into one spec. Both have the same keys; flags override the file.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
-use inferometer_model::did_you_mean;
-use inferometer_model::url::shown_address;
+use inferometer_model::{did_you_mean, url::shown_address};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Spec, TargetSpec, known_keys, toml_mistake, without_texts};
 use inferometer_workload::replay::DumpHeader;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{Tool, ToolTable};
-use inferometer_model::CellPlan;
-use inferometer_model::cell::trial_or_repeat_suffix;
+use inferometer_model::{CellPlan, cell::trial_or_repeat_suffix};
 use inferometer_plan::Plan;
 use inferometer_predict::write_tables;
 use inferometer_report::{PlotFiles, Traces, notice_of};
@@ -15,9 +14,8 @@ use inferometer_run::{FromLog, Outputs, summarise_log};
 use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 
-use crate::stored::plan_of;
-use crate::stored_error::StoredRunError;
 use crate::stored_passes::{dialect_pass, expect_streams};
+use crate::{stored::plan_of, stored_error::StoredRunError};
 
 /// The data of a report, computed again from a stored run.
 pub struct Report {

@@ -4,9 +4,7 @@
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
 use inferometer_formats::export::vllm_bench;
-use inferometer_model::calendar;
-use inferometer_model::load::Due;
-use inferometer_model::{Nanos, Record};
+use inferometer_model::{Nanos, Record, calendar, load::Due};
 use inferometer_plan::Plan;
 use inferometer_report::notice_of;
 use inferometer_store::{LoggedPass, PassBegin, StoredRun};

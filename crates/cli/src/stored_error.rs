@@ -1,9 +1,7 @@
 //! Errors of everything that reads or makes stored runs: reports, exports, tables, bundles and imports. The command line
 //! maps them to exit codes.
 
-use std::fmt::Display;
-use std::io;
-use std::path::Path;
+use std::{fmt::Display, io, path::Path};
 
 use inferometer_formats::export::ExportError;
 use inferometer_run::{PlanError, RunError};

@@ -1,8 +1,7 @@
 //! Finds the rank of this process from the environment variables of launchers. The result depends only on these
 //! variables.
 
-use crate::HostListError;
-use crate::host_list;
+use crate::{HostListError, host_list};
 
 /// A function that returns the value of an environment variable; None if the variable is not set. The calling program
 /// provides this function.

@@ -5,16 +5,13 @@ mod serve;
 mod welcome;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use inferometer_net::{Nanos, monotonic_now, spawn};
 
-use crate::link::Link;
 use crate::message::{Challenge, Hello, Welcome};
-use crate::token::nonce;
-use crate::{Introduction, JoinError, Meeting, Order, PassReport};
+use crate::{Introduction, JoinError, Meeting, Order, PassReport, link::Link, token::nonce};
 
 pub use rank_states::Sink;
 pub(crate) use rank_states::{RankStates, Shared};

@@ -5,8 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use inferometer_net::{Nanos, monotonic_now};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The longest message, in bytes, from a process that has not yet proven that it has the token.
 const STRANGERS_BYTES: u32 = 64 << 10;

@@ -1,10 +1,8 @@
 //! The address at which the ranks of a run meet, and the conditions for joining.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
-use std::str::FromStr;
-use std::time::Duration;
+use std::{io, str::FromStr, time::Duration};
 
 use inferometer_net::time_limit;
 use sha2::{Digest, Sha256};

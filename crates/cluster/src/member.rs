@@ -3,18 +3,14 @@
 mod rank0_thread;
 mod state;
 
-use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use inferometer_net::{Nanos, monotonic_now, spawn};
 
 use crate::link::{Link, in_words};
 use crate::message::{Challenge, Hello, PROTOCOL, Welcome};
-use crate::token::nonce;
-use crate::{Introduction, JoinError, Meeting, Order, PassReport};
+use crate::{Introduction, JoinError, Meeting, Order, PassReport, token::nonce};
 
 #[cfg(test)]
 pub(crate) use rank0_thread::Rank0Connection;

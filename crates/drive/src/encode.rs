@@ -7,14 +7,11 @@ use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Said, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
-use inferometer_wire::exchange::ResponseReader;
-use inferometer_wire::http::request_head;
+use inferometer_wire::{exchange::ResponseReader, http::request_head};
 
 mod info;
 
-use crate::SessionHeaders;
-use crate::session::Session;
-use crate::window::Lookahead;
+use crate::{SessionHeaders, session::Session, window::Lookahead};
 
 pub(crate) use info::RequestInfo;
 

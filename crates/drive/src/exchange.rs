@@ -1,16 +1,13 @@
 //! One request in flight: its record so far, the bytes left to send, and the response so far. This module
 //! uses no socket.
 
-use inferometer_model::record::Read;
-use inferometer_model::{Detail, Nanos, Outcome, Phase, Record};
+use inferometer_model::{Detail, Nanos, Outcome, Phase, Record, record::Read};
 use inferometer_net::Arrived;
 use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
-use crate::encode::Encoded;
 use crate::memory::{KEPT, text_of_answer};
-use crate::watch::InFlight;
-use crate::{ANSWER_BYTES, of_answer};
+use crate::{ANSWER_BYTES, encode::Encoded, of_answer, watch::InFlight};
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {

@@ -1,7 +1,6 @@
 //! One timer per connection. This module only returns which timers have expired.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use inferometer_net::{ConnId, Nanos};
 

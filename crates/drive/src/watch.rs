@@ -2,8 +2,7 @@
 //! the plan's stop rules. The decisions are made by [`inferometer_analysis::search::Watcher`] and
 //! [`inferometer_analysis::stop::StopWatch`].
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use inferometer_analysis::search::Watcher as TrialWatcher;
 use inferometer_analysis::stop::{Open, StopWatch};

@@ -8,8 +8,7 @@
 //! `two-rows`, a fit for each card begins with the stored constants that were fitted without this card. The fit uses
 //! two rows of the card, and the errors on the other rows of the card are printed.
 
-use std::error::Error;
-use std::fs;
+use std::{error::Error, fs};
 
 use inferometer_engine::fit::runs::{
     Determined, ERROR_NAMES, FittedRuns, MeasuredRun, MeasuredStep, Refit, RunError, column_errors,

@@ -3,8 +3,7 @@
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_profiles`. It takes seconds.
 
-use std::error::Error;
-use std::fs;
+use std::{error::Error, fs};
 
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,

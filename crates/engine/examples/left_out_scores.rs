@@ -4,15 +4,13 @@
 //!
 //! Run in the crate's folder: `cargo run --release --example left_out_scores`. It takes seconds.
 
-use std::error::Error;
-use std::fs;
+use std::{error::Error, fs};
 
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, Score, constants_of, fit, fit_to_other_weights, knowing_one_table,
     parse_rows, round_start, score, without_model,
 };
-use inferometer_engine::profile::profile;
-use inferometer_engine::{EngineConfig, Weights};
+use inferometer_engine::{EngineConfig, Weights, profile::profile};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

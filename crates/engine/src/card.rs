@@ -4,12 +4,10 @@
 mod check;
 mod operations;
 
-use std::path::Path;
-use std::sync::LazyLock;
+use std::{path::Path, sync::LazyLock};
 
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use crate::EngineError;
 use check::{Figure, capability, lost_zero, missing, short, wrong_lists, wrong_tables};

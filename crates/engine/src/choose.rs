@@ -5,9 +5,7 @@ use inferometer_model::did_you_mean;
 
 use crate::card::{card, cards, is_card_file};
 use crate::mixed_steps::{set_factors, set_host};
-use crate::policy::scheduler;
-use crate::profile::profiles;
-use crate::{EngineError, Profile, Weights};
+use crate::{EngineError, Profile, Weights, policy::scheduler, profile::profiles};
 
 /// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights.
 ///

@@ -6,11 +6,10 @@ use std::time::Duration;
 use crate::cost::{CostModel, StepShape};
 use crate::kv::{BlockManager, WindowShare};
 use crate::policy::{Batch, Queues, Scheduler, Sequence, scheduler};
-use crate::prefix_cache::Prefix;
-use crate::reach::Reach;
 use crate::{
     EngineConfig, EngineError, EngineRequest, Lengths, Memory, NoiseState, RequestId,
     ResolvedConfig, Stats, SteadySteps, Step, StepKind, StepOutput, kv_blocks,
+    prefix_cache::Prefix, reach::Reach,
 };
 
 mod ahead;

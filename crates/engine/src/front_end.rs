@@ -1,8 +1,7 @@
 //! The front end: the delay from the arrival of a request to the scheduler. This file schedules nothing and reads no
 //! clock.
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use inferometer_model::Nanos;
 

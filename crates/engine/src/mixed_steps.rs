@@ -1,9 +1,7 @@
 //! Combines the constants of several profiles of the cost model for vLLM 0.8 and later, for a version or a card that no
 //! profile has. No constant is fitted here.
 
-use crate::Profile;
-use crate::card::card;
-use crate::profile::StepConstants;
+use crate::{Profile, card::card, profile::StepConstants};
 
 /// The `products_factor` if there is no profile with measured rows of a card whose operations were measured.
 const PRODUCTS_FACTOR: f64 = 0.93;

@@ -13,8 +13,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::card::{Card, card, cards, is_card_file};
-use crate::model::ModelSpec;
-use crate::{EngineError, Weights};
+use crate::{EngineError, Weights, model::ModelSpec};
 use error::ProfileError;
 
 pub use steps::StepConstants;

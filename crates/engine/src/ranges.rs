@@ -1,7 +1,6 @@
 //! The ranges of the predicted figures of a pass. They follow from the errors of measured rows, or are guesses.
 
-use inferometer_model::load::LoadPlan;
-use inferometer_model::{CellPlan, OpenPlan, PassPlan};
+use inferometer_model::{CellPlan, OpenPlan, PassPlan, load::LoadPlan};
 
 use crate::confidence::{ErrorColumn, MeasuredOn, NINE_OF_TEN, confidence_from};
 use crate::fit::runs::{

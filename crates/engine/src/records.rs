@@ -1,8 +1,7 @@
 //! Simulates a pass in virtual time and creates the records that a load generator would have written. Nothing is sent.
 //! Instants are exact, and the client adds no delay.
 
-use std::borrow::Cow;
-use std::ops::ControlFlow;
+use std::{borrow::Cow, ops::ControlFlow};
 
 use inferometer_model::load::LoadModel;
 use inferometer_model::record::{Event, Read};

@@ -1,13 +1,11 @@
 //! Runs the engine under a load model in virtual time, without any real waiting.
 
-use std::ops::ControlFlow;
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_model::load::{Due, EndedRequest, LoadModel};
 
-use crate::front_end::FrontEnd;
-use crate::{Engine, EngineRequest, Finish, RequestId, SteadySteps, Step};
+use crate::{Engine, EngineRequest, Finish, RequestId, SteadySteps, Step, front_end::FrontEnd};
 
 /// One request in virtual time; instants are offsets from the start of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

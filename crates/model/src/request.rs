@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::CellPlan;
-use crate::record::JobCall;
+use crate::{CellPlan, record::JobCall};
 
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;

@@ -6,10 +6,7 @@ mod names;
 mod spelling;
 mod words;
 
-use std::borrow::Cow;
-use std::ffi::OsString;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{borrow::Cow, ffi::OsString, ops::Range, sync::Arc};
 
 use memchr::memmem;
 use serde_json::Value;

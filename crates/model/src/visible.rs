@@ -1,8 +1,7 @@
 //! Makes texts from outside safe to show. The texts can then not control a terminal, change the writing
 //! direction, or hide characters. Long names are cut.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// The longest name (of a model, a version, a property of a server) that is stored, in characters. A longer
 /// name is cut and ends with an ellipsis.

@@ -1,8 +1,6 @@
 //! Where a server listens: an IP address with a port, or a Unix socket.
 
-use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use derive_more::{Display, From};
 

@@ -4,8 +4,7 @@ use std::io;
 
 use inferometer_model::Nanos;
 
-use crate::ConnId;
-use crate::socket::Socket;
+use crate::{ConnId, socket::Socket};
 
 /// An entry of the connection table. The generation distinguishes the connections that used this entry one
 /// after the other.

@@ -6,25 +6,18 @@
 
 mod sleep;
 
-use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsRawFd;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, os::fd::AsRawFd, path::Path, sync::Arc, time::Duration};
 
 use inferometer_model::Nanos;
 
 use crate::conn::{Conn, Slots, State, gone, token};
-use crate::emptiness::Emptiness;
-use crate::run_delay::RunDelay;
 use crate::socket::{Begun, Socket};
 use crate::stamp::{Converter, StampKeeper};
 use crate::sys::{self, Epoll, Received, Trigger};
-use crate::waker::EventCounter;
 use crate::{
     Actor, Address, Arrived, Close, ConnId, LoopStats, Net, ReadResult, Ready, StampStats, Wake,
-    Waker,
+    Waker, emptiness::Emptiness, run_delay::RunDelay, waker::EventCounter,
 };
 
 /// The token of the waker. No connection has this token.

@@ -1,7 +1,6 @@
 //! Finds a port on which no program listens, without reserving it.
 
-use std::io;
-use std::net::TcpListener;
+use std::{io, net::TcpListener};
 
 /// Returns a free TCP port of a local address. Another program may use the port before the caller does, so a
 /// server that is started on it may fail to listen.

@@ -28,8 +28,7 @@ pub mod tls;
 pub mod virtual_net;
 mod waker;
 
-use std::io;
-use std::net::SocketAddr;
+use std::{io, net::SocketAddr};
 
 pub use address::Address;
 pub use epoll::EpollNet;

@@ -1,8 +1,6 @@
 //! How long a thread was ready to run and had no processor, as the kernel counts it in `schedstat`.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::{fs::File, os::unix::fs::FileExt, time::Duration};
 
 /// The kernel's account of a thread: its scheduling statistics over an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

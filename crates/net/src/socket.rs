@@ -2,11 +2,8 @@
 //! it no time stamps.
 
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::Arc;
+use std::{net::TcpStream, os::unix::net::UnixStream, path::Path, sync::Arc};
 
 use crate::{Address, sys};
 

@@ -1,7 +1,6 @@
 //! Receive timestamps of the kernel ("stamps"), converted from the wall clock to the monotonic axis.
 
-use std::net::UdpSocket;
-use std::time::Duration;
+use std::{net::UdpSocket, time::Duration};
 
 use inferometer_model::Nanos;
 

@@ -3,10 +3,8 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::{os::unix::net::UnixStream, path::Path, time::Duration};
 
 use crate::{monotonic_now, sys, thread};
 

@@ -1,12 +1,8 @@
 //! In-memory pipes and a virtual clock: actors communicate within one thread, and time moves only when no
 //! actor has anything left to do. Every instant is exact and repeatable.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
-use std::net::SocketAddr;
-use std::rc::Rc;
-use std::time::Duration;
+use std::{cell::RefCell, io, net::SocketAddr, rc::Rc, time::Duration};
 
 use inferometer_model::Nanos;
 

@@ -1,10 +1,9 @@
 //! Gives an actor a turn from another thread, for example when the user interrupts a run.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{fs::File, sync::Arc};
 
 use crate::sys;
 

@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use inferometer_model::Statistic;
-use inferometer_model::metrics::slo::JudgedMetric;
 use inferometer_model::metrics::{Direction, throughput};
-use inferometer_model::time::optional_nanoseconds;
+use inferometer_model::{Statistic, metrics::slo::JudgedMetric, time::optional_nanoseconds};
 use serde::{Deserialize, Serialize};
 
 /// The smallest number of pairs of blocks for a decision. With fewer pairs, the variation between pairs

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ab::AbPlan;
-use crate::search::SearchPlan;
-use crate::sweep::SweepPlan;
+use crate::{ab::AbPlan, search::SearchPlan, sweep::SweepPlan};
 
 /// How the passes of a plan are chosen and repeated. In the JSON of a plan, the options of a procedure stand under its
 /// name (`search`, `sweep`, `ab`); without any of these keys, the passes of the plan are measured as they are.

@@ -15,9 +15,7 @@ use inferometer_run::{AbRun, Member, Outputs, RunError, noise_of, order_salt};
 use inferometer_store::PassBegin;
 
 use crate::player::{Player, in_time};
-use crate::simulated_pass::span;
-use crate::stored::StoredPrediction;
-use crate::{PlayTime, row};
+use crate::{PlayTime, row, simulated_pass::span, stored::StoredPrediction};
 
 /// A simulated comparison.
 pub struct PredictedAb {

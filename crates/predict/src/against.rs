@@ -8,11 +8,8 @@ mod published;
 mod run;
 mod source;
 
-use inferometer_analysis::prediction::Columns;
-use inferometer_analysis::table_import::PublishedRow;
-use inferometer_engine::EngineConfig;
-use inferometer_engine::confidence::MeasuredOn;
-use inferometer_engine::text_blocks::ClosedLoopLoad;
+use inferometer_analysis::{prediction::Columns, table_import::PublishedRow};
+use inferometer_engine::{EngineConfig, confidence::MeasuredOn, text_blocks::ClosedLoopLoad};
 use inferometer_model::CellPlan;
 use inferometer_plan::spec::{Spec, Value};
 

@@ -2,12 +2,10 @@
 //! measured figures. The comparison shows the errors of a profile on a run. If the caller does not give the profile,
 //! the run was not used in the fit of the profile. Nothing is stored.
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::prediction::PassPrediction;
-use inferometer_engine::profile::profiles;
-use inferometer_engine::ranges::run_ranges;
+use inferometer_analysis::{Summary, prediction::PassPrediction};
 use inferometer_engine::{
     EngineConfig, KvCacheDtype, OwnProfile, Profile, ProfileNeed, Weights, choose, learned,
+    profile::profiles, ranges::run_ranges,
 };
 use inferometer_model::CellPlan;
 use inferometer_plan::shell;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::CellPlan;
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, spec::Spec};
 use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 
 use crate::MeasuredRows;

@@ -1,10 +1,8 @@
 //! Simulates a plan in virtual time and creates the records that its passes would have. Nothing is stored here.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use inferometer_analysis::prediction::Columns;
-use inferometer_analysis::stop::StopWatch;
+use inferometer_analysis::{prediction::Columns, stop::StopWatch};
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Feed, Lengths, NoiseState, lengths};
@@ -19,8 +17,7 @@ use inferometer_store::PassBegin;
 use crate::requests::{PlayedRequests, Requests};
 use crate::simulated_pass::{SimulatedPass, figures};
 use crate::slower::{FirstRequests, Repeatable};
-use crate::too_long_prompts::TooLongPrompts;
-use crate::{MeasuredRows, Row, row};
+use crate::{MeasuredRows, Row, row, too_long_prompts::TooLongPrompts};
 
 /// A simulated plan.
 #[derive(Default)]

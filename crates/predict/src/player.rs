@@ -11,9 +11,7 @@ use inferometer_plan::Plan;
 use inferometer_run::{Context, RunError};
 use inferometer_store::PassBegin;
 
-use crate::requests::Requests;
-use crate::simulated_pass::figures;
-use crate::{check_plan, row};
+use crate::{check_plan, requests::Requests, row, simulated_pass::figures};
 
 /// Receives the records of each trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), RunError> + 'a;

@@ -8,9 +8,7 @@ use inferometer_plan::Plan;
 use inferometer_run::{Context, Outputs, RunError, noise_of};
 use inferometer_store::RunId;
 
-use crate::play::play;
-use crate::stored::store;
-use crate::{MeasuredRows, PlayTime, tables};
+use crate::{MeasuredRows, PlayTime, play::play, stored::store, tables};
 
 /// A predicted plan: passes, or a simulated search or sweep.
 pub struct Prediction {

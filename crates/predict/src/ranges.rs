@@ -1,8 +1,7 @@
 //! Combines the predicted figures of a pass, with their ranges, and the measured figures of the pass.
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
-use inferometer_engine::fit::runs::RunFigures;
-use inferometer_engine::ranges::FigureRange;
+use inferometer_engine::{fit::runs::RunFigures, ranges::FigureRange};
 
 /// Compares each predicted figure with the measured figure, if there is one. `figures` are in the order of
 /// [`RunFigures::values`]. `load` is the load of the pass, as text.

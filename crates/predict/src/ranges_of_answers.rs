@@ -2,15 +2,11 @@
 
 use std::cell::Cell;
 
-use inferometer_analysis::sweep::SweepAnswer;
-use inferometer_analysis::trials::Trials;
-use inferometer_analysis::{ModelRange, SearchAnswer};
+use inferometer_analysis::{ModelRange, SearchAnswer, sweep::SweepAnswer, trials::Trials};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
-use inferometer_model::CellPlan;
-use inferometer_model::metrics::slo::JudgedMetric;
-use inferometer_plan::search::SearchPlan;
-use inferometer_plan::{Plan, Procedure};
+use inferometer_model::{CellPlan, metrics::slo::JudgedMetric};
+use inferometer_plan::{Plan, Procedure, search::SearchPlan};
 use inferometer_run::{Context, RunError};
 
 use crate::player::Player;

@@ -2,19 +2,15 @@
 //! Only the lengths and the class of each request are kept. If the engine has a prefix cache, the simulation also gets
 //! the hashes of the blocks of each prompt.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::serve::FrontConfig;
 use inferometer_engine::{EngineConfig, EngineRequest, Feed, Lengths};
-use inferometer_model::load::EndedRequest;
-use inferometer_model::record::JobCall;
-use inferometer_model::request::Message;
 use inferometer_model::source::{Said, Supply};
 use inferometer_model::{
     CellPlan, Finding, Outcome, PassPlan, Prompt, Record, Request, Source, Tokenizer,
-    TokenizerError, code,
+    TokenizerError, code, load::EndedRequest, record::JobCall, request::Message,
 };
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;

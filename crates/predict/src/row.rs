@@ -2,8 +2,7 @@
 //! detects misleading measured figures. Misleading figures are reported in findings; nothing is fitted to them.
 
 use inferometer_analysis::prediction::Columns;
-use inferometer_engine::confidence::MeasuredOn;
-use inferometer_engine::{EngineConfig, table};
+use inferometer_engine::{EngineConfig, confidence::MeasuredOn, table};
 use inferometer_model::{CellPlan, Finding, code};
 
 use inferometer_run::PlanError;

@@ -1,20 +1,17 @@
 //! Simulates a search or a sweep of the embedded engine in virtual time: the trials that `search` or `sweep` would
 //! send. It sends nothing.
 
-use inferometer_analysis::SearchAnswer;
-use inferometer_analysis::trials::Trials;
+use inferometer_analysis::{SearchAnswer, trials::Trials};
 use inferometer_engine::EngineConfig;
 use inferometer_model::code;
 use inferometer_net::monotonic_now;
 use inferometer_plan::{Plan, Procedure};
 use inferometer_run::{Context, Outputs, RunError, noise_of};
 
-use crate::player::Player;
-use crate::ranges_of_answers::ranges_of_answers;
-use crate::requests::Requests;
-use crate::simulated_pass::span;
-use crate::stored::StoredPrediction;
-use crate::{PlayTime, Prediction, row};
+use crate::{
+    PlayTime, Prediction, player::Player, ranges_of_answers::ranges_of_answers, requests::Requests,
+    row, simulated_pass::span, stored::StoredPrediction,
+};
 
 /// Predicts the answers of a search with the embedded engine, for all cells. Empty if the plan has no search. Nothing
 /// is stored.

@@ -5,10 +5,9 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use inferometer_analysis::Summary;
-use inferometer_engine::card::is_card_file;
-use inferometer_engine::confidence::card_in_words;
-use inferometer_engine::model::model;
-use inferometer_engine::profile::profiles;
+use inferometer_engine::{
+    card::is_card_file, confidence::card_in_words, model::model, profile::profiles,
+};
 use inferometer_model::Target;
 use inferometer_plan::{Plan, TargetPlan, shell};
 

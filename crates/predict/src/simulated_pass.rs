@@ -1,16 +1,14 @@
 //! A pass after its simulation. Its records are created when they are needed, because the records of a million requests
 //! take hundreds of megabytes.
 
-use std::borrow::Borrow;
-use std::time::Duration;
+use std::{borrow::Borrow, time::Duration};
 
 use inferometer_engine::Finish;
 use inferometer_engine::records::{self, PassContext};
 use inferometer_model::{Detail, Nanos, Record, RequestFigures, StopReason, Timeline};
 use inferometer_store::PassBegin;
 
-use crate::requests::PlayedRequests;
-use crate::slower::Repeatable;
+use crate::{requests::PlayedRequests, slower::Repeatable};
 
 /// A simulated pass.
 pub(crate) struct SimulatedPass {

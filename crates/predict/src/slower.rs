@@ -3,8 +3,7 @@
 //! figures come from simulations with several speeds.
 
 use inferometer_engine::fit::runs::{RunFigures, simulate_slower};
-use inferometer_engine::ranges::MOST_SIMULATED_AGAIN;
-use inferometer_engine::{EngineConfig, EngineRequest};
+use inferometer_engine::{EngineConfig, EngineRequest, ranges::MOST_SIMULATED_AGAIN};
 use inferometer_model::load::{Recording, ReplayPlan};
 use inferometer_model::{Bound, Nanos, PassPlan};
 

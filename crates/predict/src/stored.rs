@@ -7,11 +7,9 @@ use inferometer_analysis::inspect;
 use inferometer_analysis::prediction::{Columns, FigurePrediction, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::{Cell, CellPrediction, ModelRange, PassSummary, SearchAnswer, Summary};
-use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
-use inferometer_engine::fit::runs::RunFigures;
-use inferometer_engine::profile::profiles;
 use inferometer_engine::ranges::{LoadKind, RangeInputs, figure_ranges};
+use inferometer_engine::{EngineConfig, fit::runs::RunFigures, profile::profiles};
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::target::Facts;
 use inferometer_model::{CellPlan, Code, Environment, Finding, Observed, Record, Target, code};
@@ -19,17 +17,14 @@ use inferometer_plan::Plan;
 use inferometer_report::Traces;
 use inferometer_run::recording::header::{self, TimeOrigin};
 use inferometer_run::recording::recorder::{Counter, Recording};
-use inferometer_run::results::grid::Grid;
 use inferometer_run::results::summarise::{RunFacts, judge_by_ranges, summarise};
-use inferometer_run::{Context, RunError};
+use inferometer_run::{Context, RunError, results::grid::Grid};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
-use crate::Row;
-use crate::measured_runs::figures_of;
-use crate::play::SimulatedPlan;
-use crate::ranges::compared;
-use crate::row::constant_extra_cost;
-use crate::slower::Repeatable;
+use crate::{
+    Row, measured_runs::figures_of, play::SimulatedPlan, ranges::compared,
+    row::constant_extra_cost, slower::Repeatable,
+};
 
 /// Stores the records and computes the results, as `run` does.
 pub fn store(

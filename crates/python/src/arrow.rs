@@ -2,25 +2,17 @@
 //! DuckDB and pyarrow read such a stream without a copy. A separate thread reads the log, one batch ahead of
 //! the reader. So the memory in use does not depend on the length of the run.
 
-use std::collections::HashMap;
-use std::ffi::CStr;
-use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::{collections::HashMap, ffi::CStr, io, path::PathBuf, sync::Arc, thread};
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
 use inferometer::export::{self, ExportError, ExportedRows, Field, Kind, RowWriter, Value};
-use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::{prelude::*, types::PyCapsule};
 
-use crate::errors::Error;
-use crate::store::stored;
+use crate::{errors::Error, store::stored};
 
 /// The number of rows in a batch.
 const BATCH: usize = 1 << 16;

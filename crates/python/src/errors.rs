@@ -1,12 +1,9 @@
 //! Converts the errors of the library to Python exceptions. The classes of the exceptions, with their
 //! attributes, are defined in Python. This module looks up the classes.
 
-use inferometer::stored_error::StoredRunError;
-use inferometer::{PlanError, RunError};
+use inferometer::{PlanError, RunError, stored_error::StoredRunError};
 use inferometer_store::StoreError;
-use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, exceptions::PyKeyboardInterrupt, prelude::*};
 
 /// An error. Each variant has its own class of Python exceptions.
 #[derive(Debug)]

@@ -1,10 +1,8 @@
 //! A run as HTML for a notebook: a description of the run, its tables, and its first charts as images.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::{fmt::Write as _, path::PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{Traces, charts, fragment, page};
 use pyo3::prelude::*;

@@ -13,8 +13,7 @@ mod progress;
 mod store;
 mod waiting;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use pyo3::prelude::*;
 

@@ -15,13 +15,11 @@ use inferometer_plan::spec::Spec;
 use inferometer_predict::{planned, refuse_servers};
 use inferometer_report::{comparison, json};
 use inferometer_run::{PlanInputs, Shortfall, judge_results, resolve_with, variants};
-use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use serde_json::{Map, Value, json};
 
-use crate::errors::Error;
-use crate::progress;
 use crate::waiting::{FromWorker, Listening, OnSignal, Waited, wait};
+use crate::{errors::Error, progress};
 
 /// Parses the keys of a plan from a JSON object.
 fn keys_of(text: &str) -> Result<Map<String, Value>, Error> {

@@ -2,19 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer::report::Report;
-use inferometer::stored::row_json;
-use inferometer::{PlanError, Store, Strictness, Summary};
+use inferometer::{PlanError, Store, Strictness, Summary, report::Report, stored::row_json};
 use inferometer_model::calendar::beginning;
-use inferometer_report::terminal::Screen;
-use inferometer_report::{PlotFiles, json, table as tables, terminal};
+use inferometer_report::{PlotFiles, json, table as tables, terminal, terminal::Screen};
 use inferometer_store::{RunFilter, RunKind, RunState, StoredRun};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::Error;
-use crate::measure::shortfall_of;
+use crate::{errors::Error, measure::shortfall_of};
 
 /// The conditions for the runs that are listed. An absent condition excludes no run.
 #[derive(Default, Deserialize)]

@@ -3,12 +3,10 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use inferometer::{Interrupt, LiveState};
-use pyo3::exceptions::PyRuntimeError;
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::progress;
 

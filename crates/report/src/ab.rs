@@ -1,9 +1,8 @@
 //! Formats the answer of an A/B comparison as text and as JSON. An A/B comparison measures two servers in
 //! alternating blocks of requests. The analysis makes the decision.
 
-use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
-use inferometer_analysis::compare::GateResult;
+use inferometer_analysis::{Summary, compare::GateResult};
 use inferometer_model::{Finding, code};
 use serde::{Deserialize, Serialize};
 

@@ -5,13 +5,11 @@ use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbDecision, AbSide};
 
 use crate::ab::{AbDocument, explanation, facts, table};
-use crate::chart::Chart;
-use crate::content::finding;
 use crate::document::{Block, Tone, plain};
-use crate::gate_table::gate_table;
-use crate::judgement::Judgement;
-use crate::plot::Form;
-use crate::{escape, html, label};
+use crate::{
+    chart::Chart, content::finding, escape, gate_table::gate_table, html, judgement::Judgement,
+    label, plot::Form,
+};
 
 /// The report as Markdown. It refers to charts as files of this form in the same folder.
 pub fn markdown(document: &AbDocument, charts: &[Chart], form: Form) -> String {

@@ -1,11 +1,9 @@
 //! States figures beside the limits that they are judged by: `ttft_p99 = 612 ms (590 to 640), limit < 500 ms`.
 
-use inferometer_analysis::compare::GateResult;
-use inferometer_analysis::verdict::SloResult;
+use inferometer_analysis::{compare::GateResult, verdict::SloResult};
 use inferometer_model::metrics::slo::{Comparison, split};
 
-use crate::number::number_and_unit;
-use crate::{gate_table, label, number};
+use crate::{gate_table, label, number, number::number_and_unit};
 
 /// The largest number of results that one line names.
 const MOST_NAMED: usize = 3;

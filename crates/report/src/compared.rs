@@ -5,8 +5,7 @@
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
 use inferometer_analysis::ranking::FIGURES;
-use inferometer_model::Change;
-use inferometer_model::digits::counted;
+use inferometer_model::{Change, digits::counted};
 
 use crate::{compared_answers, significant};
 

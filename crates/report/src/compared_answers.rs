@@ -6,8 +6,7 @@ use inferometer_analysis::compare::{
 use inferometer_analysis::load_ranking::SustainedLoad;
 use inferometer_model::digits::Decimals;
 
-use crate::load_ranking::known;
-use crate::{MISSING, Table, left, right, significant};
+use crate::{MISSING, Table, left, load_ranking::known, right, significant};
 
 /// The answer: one sentence for each cell and tier.
 pub(crate) fn answer(comparison: &Comparison) -> String {

@@ -3,13 +3,11 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::effect::{Effect, FIGURES};
-use inferometer_analysis::load_ranking::LoadRanking;
-use inferometer_analysis::ranking::Ranking;
-use inferometer_analysis::{Cell, Summary};
-use inferometer_model::stats::spread;
-use inferometer_model::{Change, visible};
+use inferometer_analysis::{
+    Cell, Summary, cell::CellSpread, load_ranking::LoadRanking, ranking::Ranking,
+};
+use inferometer_model::{Change, stats::spread, visible};
 use serde::{Deserialize, Serialize};
 
 use crate::{Align, MISSING, Table, count, escape, load_ranking, ranking, significant, table};

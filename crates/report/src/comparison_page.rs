@@ -1,9 +1,8 @@
 //! `comparison.html`: the results of a plan with several servers in one file that needs no network.
 
-use crate::chart::Chart;
 use crate::comparison::{self, Comparison};
 use crate::document::{Block, Span, Text, Tone, plain};
-use crate::{html, ranking, table};
+use crate::{chart::Chart, html, ranking, table};
 
 /// Returns the page as HTML. `reports` contains the path of each run's report, relative to the page.
 pub fn page(comparison: &Comparison, charts: &[Chart], reports: &[String]) -> String {

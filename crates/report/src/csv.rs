@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use inferometer_analysis::pass::further;
 use inferometer_analysis::range::{Range, Trust};
-use inferometer_analysis::{Cell, PassSummary, Summary, trust};
+use inferometer_analysis::{Cell, PassSummary, Summary, pass::further, trust};
 use inferometer_model::stats::Distribution;
 use inferometer_model::{Definition, OutcomeKind, Statistic, TokensFrom, visible};
 

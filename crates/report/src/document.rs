@@ -1,8 +1,7 @@
 //! A report as a list of blocks, so that Markdown and HTML have the same content, except [`Block::PageCharts`].
 //! This module does not depend on either format.
 
-use crate::Table;
-use crate::chart::Chart;
+use crate::{Table, chart::Chart};
 
 /// A part of a report.
 pub(crate) enum Block<'a> {

@@ -4,15 +4,12 @@
 mod jobs;
 mod parts;
 
-use inferometer_analysis::failures_as_inf::Latency;
-use inferometer_analysis::{Summary, trust};
-use inferometer_model::Statistic;
+use inferometer_analysis::{Summary, failures_as_inf::Latency, trust};
 use inferometer_model::metrics::{reasoning, registry, ttft};
-use inferometer_model::stats::Spread;
+use inferometer_model::{Statistic, stats::Spread};
 
-use crate::mark::marked;
 use crate::number::{in_table, length, two_decimals};
-use crate::{MISSING, Table, count, label, left, published, right, significant};
+use crate::{MISSING, Table, count, label, left, mark::marked, published, right, significant};
 
 const STEADY_STATE: &str = "Steady state";
 

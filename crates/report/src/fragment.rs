@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::{Summary, verdict::Validity};
 
 use crate::page::{escape, table};
 use crate::table::{marks, passes, records};

@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 
 use inferometer_analysis::compare::{Comparison, GateResult, RowVerdict};
 
-use crate::compared;
 use crate::difference::{explained, table};
-use crate::escape::markdown as escaped;
-use crate::gate_table::gate_table;
-use crate::judgement::Judgement;
+use crate::{compared, escape::markdown as escaped, gate_table::gate_table, judgement::Judgement};
 
 /// Returns the page. `judged` is the result of the gates. If it is `None`, the page begins with the
 /// number of figures for each verdict.

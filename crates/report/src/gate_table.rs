@@ -1,9 +1,7 @@
 //! The conditions of a gate with their results, as a table.
 
-use inferometer_analysis::compare::GateResult;
-use inferometer_analysis::verdict::Met;
-use inferometer_model::Change;
-use inferometer_model::metrics::slo::split;
+use inferometer_analysis::{compare::GateResult, verdict::Met};
+use inferometer_model::{Change, metrics::slo::split};
 
 use crate::number::{decimals_beside, number_and_unit};
 use crate::{MISSING, Table, left, right};

@@ -1,11 +1,8 @@
 //! The results of a run in a few sentences, which the terminal and the page show before or after everything else.
 
 use inferometer_analysis::{Cell, PassSummary, Summary, sweep};
-use inferometer_model::PassKind;
-use inferometer_model::digits::with_ends;
-use inferometer_model::metrics::jobs::PER_HOUR;
 use inferometer_model::metrics::{tpot, ttft};
-use inferometer_model::stats::Spread;
+use inferometer_model::{PassKind, digits::with_ends, metrics::jobs::PER_HOUR, stats::Spread};
 
 use crate::{answers, label, significant, table};
 

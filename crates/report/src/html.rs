@@ -3,12 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::content::blocks;
 use crate::document::{Block, Span, Text, Tone};
-use crate::escape::xml as escape;
 use crate::page::{self, Page};
-use crate::plot::figure;
-use crate::{ReportInput, label};
+use crate::{ReportInput, content::blocks, escape::xml as escape, label, plot::figure};
 
 /// The report as one HTML document, which contains its charts.
 pub fn report(input: &ReportInput<'_>) -> String {

@@ -4,12 +4,9 @@
 use derive_more::Display;
 use inferometer_model::target::Origin;
 
-use inferometer_analysis::search::SearchEnding;
-use inferometer_analysis::verdict::Met;
-use inferometer_analysis::{SearchAnswer, Summary};
+use inferometer_analysis::{SearchAnswer, Summary, search::SearchEnding, verdict::Met};
 
-use crate::against_limit;
-use crate::search::sentence;
+use crate::{against_limit, search::sentence};
 
 /// The result in one word, in ascending order of severity. The overall verdict of several results is the most
 /// severe one.

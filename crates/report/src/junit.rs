@@ -4,19 +4,14 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{
     AnswerFigure, AnswerRow, AnswerVerdict, Comparison, GateResult, Row, RowVerdict,
 };
-use inferometer_analysis::verdict::Met;
+use inferometer_analysis::{Summary, verdict::Met};
 use inferometer_model::digits::percent;
 
-use crate::compared_answers;
 use crate::difference::{interval, signed, verdict as row_verdict};
-use crate::escape::xml;
-use crate::gate_table;
-use crate::judgement::Judgement;
-use crate::label;
+use crate::{compared_answers, escape::xml, gate_table, judgement::Judgement, label};
 
 /// The outcome of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]

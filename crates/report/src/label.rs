@@ -3,8 +3,7 @@
 
 use inferometer_analysis::verdict::{Met, SloResult};
 use inferometer_analysis::{Imported, PassSummary, Summary};
-use inferometer_model::metrics::registry;
-use inferometer_model::{Definition, PassKind, Statistic, Target};
+use inferometer_model::{Definition, PassKind, Statistic, Target, metrics::registry};
 
 use crate::number::{in_table, with_unit};
 use crate::{count, significant};

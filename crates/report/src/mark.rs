@@ -5,8 +5,7 @@ use inferometer_analysis::Summary;
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_model::code;
 
-use crate::number::two_significant;
-use crate::{MISSING, Table};
+use crate::{MISSING, Table, number::two_significant};
 
 const BOUNDED: &str = " ±";
 const UNRELIABLE: &str = " ?";

@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 
 use inferometer_model::visible;
 
-use crate::ReportInput;
-use crate::content::blocks;
 use crate::document::{Block, Span, Text, Tone};
-use crate::escape::markdown as escape;
-use crate::plot::Form;
+use crate::{ReportInput, content::blocks, escape::markdown as escape, plot::Form};
 
 /// The report as Markdown. It refers to charts as files of this form in the same folder.
 pub fn report(input: &ReportInput<'_>, form: Form) -> String {

@@ -4,9 +4,7 @@
 use std::borrow::Cow;
 
 use inferometer_analysis::PassSummary;
-use inferometer_model::Definition;
-use inferometer_model::metrics::registry;
-use inferometer_model::stats::Distribution;
+use inferometer_model::{Definition, metrics::registry, stats::Distribution};
 
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {

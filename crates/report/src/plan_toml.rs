@@ -1,8 +1,7 @@
 //! Writes the plan of a run as a plan file, so that the run can be repeated. The file contains only the keys
 //! that were set, and the seed and the salt.
 
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, spec::Spec};
 
 /// The user's plan as a plan file in TOML, without the output folder. The seed is always included, and so is the
 /// salt if it is known, because repeating the run needs them.

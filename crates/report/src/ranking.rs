@@ -1,8 +1,7 @@
 //! Which server is best, as one sentence for each load and as a table.
 
 use inferometer_analysis::ranking::{PredictedRatio, RankedServer, Ranking};
-use inferometer_model::Change;
-use inferometer_model::digits::Decimals;
+use inferometer_model::{Change, digits::Decimals};
 
 use crate::{Table, left, right, significant};
 

@@ -6,8 +6,7 @@ use inferometer_analysis::sweep::{FigureInterval, LevelAnswer};
 
 use inferometer_model::digits::Decimals;
 
-use crate::number::with_unit;
-use crate::{MISSING, Table, left, right, significant};
+use crate::{MISSING, Table, left, number::with_unit, right, significant};
 
 /// How to read the table.
 pub(crate) fn explanation(answer: &SweepAnswer) -> String {

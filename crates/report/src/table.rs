@@ -3,8 +3,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::table_import::TableForm;
-use inferometer_analysis::{Cell, PassSummary, Summary, trust};
+use inferometer_analysis::{Cell, PassSummary, Summary, table_import::TableForm, trust};
 use inferometer_model::metrics::{Definition, itl, registry, throughput, ttft};
 use inferometer_model::{OutcomeCounts, PassKind, Statistic};
 

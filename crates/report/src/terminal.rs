@@ -1,9 +1,7 @@
 //! The results as text for a terminal: tables, failures, findings, verdict. The caller states whether the
 //! output is a terminal.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _};
 
 use inferometer_analysis::Summary;
 use inferometer_analysis::verdict::{Met, Validity};

@@ -18,14 +18,12 @@ use inferometer_cluster::{
     Introduction, Lead, Meeting, Member, NoMoreRecords, Order, PassReport, SentRecord,
 };
 use inferometer_drive::Live;
-use inferometer_model::fixture::steady;
-use inferometer_model::{Environment, Observed, Record, Target};
+use inferometer_model::{Environment, Observed, Record, Target, fixture::steady};
 use inferometer_net::{Nanos, monotonic_now, process_memory, spawn, spawn_scoped};
 use inferometer_plan::spec::{Known, Spec};
 use inferometer_run::recording::header::{self, TimeOrigin};
-use inferometer_run::recording::queue::record_queue;
 use inferometer_run::recording::recorder::{Counter, Recording};
-use inferometer_run::team;
+use inferometer_run::{recording::queue::record_queue, team};
 use inferometer_store::{Ending, PassBegin, Store};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,9 +1,7 @@
 //! Everything that a run needs besides its plan: salt, headers, how the server is accessed, where results are written,
 //! and what the calling program provides.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use inferometer_model::target::Origin;
 use inferometer_net::http::client::ServerAccess;

@@ -1,16 +1,14 @@
 //! The errors of plans and of runs, and the shortfalls of finished runs. They contain no exit codes: the
 //! program maps errors to exit codes.
 
-use std::fmt::Display;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt::Display, io};
 
 use inferometer_cluster::Rank0Lost;
 use inferometer_engine::EngineError;
 use inferometer_model::Secrets;
 use inferometer_report::ReportError;
-use inferometer_servers::launch::LaunchError;
-use inferometer_servers::observe::ObserveError;
+use inferometer_servers::{launch::LaunchError, observe::ObserveError};
 use inferometer_store::{RunId, StoreError};
 
 use crate::TargetError;

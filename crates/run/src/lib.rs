@@ -35,10 +35,9 @@ pub use events::event::{
 pub use events::live_state::{LivePass, LiveState, Snapshot, Totals, left};
 pub use events::sender::Events;
 pub use group::measure::{FinishedGroup, Group, Measure, Member};
-pub use inputs::credentials::Variables;
 pub use inputs::dry_run::{Clock, PlanFormat, dry_run};
 pub use inputs::resolve::{CellChoice, PlanInputs, resolve, resolve_with, spelled_out};
-pub use inputs::variants::variants;
+pub use inputs::{credentials::Variables, variants::variants};
 pub use interrupt::Interrupt;
 pub use pass::network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
@@ -50,10 +49,9 @@ pub use session::{
     choose_lengths, follow,
 };
 pub use target::embedded::{EmbeddedServer, ServerProcess};
-pub use target::noise::noise_of;
 pub use target::ready::{OtherServer, ReadyTarget};
 pub use target::servers::{SERVER_GUARD, Servers, Start};
-pub use target::spread::ServerSpread;
+pub use target::{noise::noise_of, spread::ServerSpread};
 pub use target_error::{ProcessError, TargetError};
 pub use team::{Team, check_ranks};
 pub use verdict::{Strictness, judge, judge_results};

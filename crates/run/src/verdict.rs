@@ -7,8 +7,7 @@ use std::path::Path;
 
 use inferometer_analysis::verdict::{Met, Validity, Verdict};
 use inferometer_analysis::{Cell, PassSummary, Summary};
-use inferometer_model::digits::percent;
-use inferometer_model::{StopReason, code};
+use inferometer_model::{StopReason, code, digits::percent};
 use inferometer_plan::{Plan, Procedure, TargetPlan};
 use inferometer_report::against_limit;
 

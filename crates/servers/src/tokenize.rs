@@ -3,8 +3,7 @@
 
 use std::sync::OnceLock;
 
-use inferometer_model::tokenizer::PlainWords;
-use inferometer_model::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError, tokenizer::PlainWords};
 use inferometer_net::http::client::{Client, KeepAliveClient};
 use serde_json::{Value, json};
 

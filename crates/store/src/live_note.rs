@@ -3,8 +3,7 @@
 //! second. It is removed when the results of the run are stored; a run that is killed leaves it behind. No
 //! figure is computed from the note, and a run also works without the note.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use inferometer_model::sample::Sample;
 use serde::{Deserialize, Serialize};

@@ -2,16 +2,14 @@
 //! always written first, so each request with a row in the database is also in the log. This module computes
 //! no figure.
 
-use std::borrow::BorrowMut;
-use std::path::PathBuf;
+use std::{borrow::BorrowMut, path::PathBuf};
 
 use inferometer_analysis::Summary;
 use inferometer_model::{Observed, Outcome, Process, Record};
 
-use crate::db::NEVER_BEGUN_INDEXED;
 use crate::{
     Ending, ImportHeader, LiveNote, LogHeader, LogWriter, PassBegin, RowFigures, RunHeader, RunId,
-    RunState, Store, StoreError, into_stored,
+    RunState, Store, StoreError, db::NEVER_BEGUN_INDEXED, into_stored,
 };
 
 /// The maximum number of records that are added to the index in one transaction. Each transaction waits for

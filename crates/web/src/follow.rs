@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
-use inferometer_model::Timeline;
-use inferometer_model::cell::trial_or_repeat_suffix;
+use inferometer_model::{Timeline, cell::trial_or_repeat_suffix};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 

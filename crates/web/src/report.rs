@@ -2,8 +2,7 @@
 
 use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
-use inferometer_report::chart::Chart;
-use inferometer_report::{ReportInput, Traces, charts, plan_toml};
+use inferometer_report::{ReportInput, Traces, chart::Chart, charts, plan_toml};
 use inferometer_run::summarise_log;
 use inferometer_store::StoredRun;
 

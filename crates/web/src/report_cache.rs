@@ -8,8 +8,7 @@ use inferometer_analysis::Summary;
 use inferometer_net::spawn;
 use inferometer_store::StoredRun;
 
-use crate::PageError;
-use crate::run_report::RunReport;
+use crate::{PageError, run_report::RunReport};
 
 /// The largest log, in bytes, that is read while the request waits. Longer logs are read on another
 /// thread. About 20 MB are read per second.

@@ -5,8 +5,7 @@ use inferometer_analysis::Summary;
 use inferometer_report::{ReportInput, html};
 use inferometer_store::StoredRun;
 
-use crate::report::ReportParts;
-use crate::{Html, PageError, files};
+use crate::{Html, PageError, files, report::ReportParts};
 
 /// The report of a run with results.
 pub(crate) struct RunReport {

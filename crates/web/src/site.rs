@@ -1,12 +1,10 @@
 //! A store as a website, with the state that pages share between requests. It never writes to the store.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use inferometer_store::{Store, StoreError};
 
-use crate::follow::Follow;
-use crate::report_cache::ReportCache;
+use crate::{follow::Follow, report_cache::ReportCache};
 
 /// The website of a store.
 pub struct Site {

@@ -1,18 +1,16 @@
 //! The body of a response: splits it into messages, has its dialect decode them, and handles what is the same in all
 //! dialects.
 
-use inferometer_model::json::parsed_bytes;
-use inferometer_model::{EventKind, Prompt};
+use inferometer_model::{EventKind, Prompt, json::parsed_bytes};
 use serde::de::IgnoredAny;
 
 use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing, Undecoded};
 use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
 use crate::http::{Head, Piece};
-use crate::server_times::server_times;
 use crate::skipped::{malformed, no_answer, undecoded};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
-use crate::{ParsedResponse, error_message};
+use crate::{ParsedResponse, error_message, server_times::server_times};
 
 /// The maximum size of a body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;

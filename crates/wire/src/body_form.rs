@@ -3,8 +3,7 @@
 
 use memchr::memchr2;
 
-use crate::dialect::Framing;
-use crate::http::Head;
+use crate::{dialect::Framing, http::Head};
 
 /// Calls `message` for each message that ends with NUL or LF and is not empty. Both bytes are safe as ends,
 /// because a JSON string contains them only as escapes. The incomplete message at the end is stored in

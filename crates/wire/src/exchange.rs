@@ -6,9 +6,8 @@ use inferometer_model::url::shown_address;
 use inferometer_model::{Outcome, Phase, Prompt, Secrets, SplitThink};
 
 use crate::body::{Body, Content};
-use crate::dialect::Dialect;
 use crate::http::{MessageEnd, Piece, ResponseParser};
-use crate::{ParsedResponse, error_message};
+use crate::{ParsedResponse, dialect::Dialect, error_message};
 
 pub use crate::body::{MAX_BODY_BYTES, MAX_DECODED_BYTES};
 

@@ -3,9 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::dialect::Undecoded;
 use crate::error::{ErrorSigns, excerpt};
-use crate::{ParsedResponse, error_message};
+use crate::{ParsedResponse, dialect::Undecoded, error_message};
 
 /// The kind of a message without data, or without any field that tells its kind.
 const EMPTY: &str = "empty";

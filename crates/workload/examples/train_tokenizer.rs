@@ -6,13 +6,12 @@
 
 use std::path::Path;
 
-use tokenizers::models::TrainerWrapper;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
-use tokenizers::pre_tokenizers::PreTokenizerWrapper;
-use tokenizers::pre_tokenizers::byte_level::ByteLevel;
-use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
-use tokenizers::{SplitDelimiterBehavior, Tokenizer};
+use tokenizers::{
+    SplitDelimiterBehavior, Tokenizer, models::TrainerWrapper, pre_tokenizers::PreTokenizerWrapper,
+    pre_tokenizers::byte_level::ByteLevel, pre_tokenizers::sequence::Sequence,
+};
 
 const VOCABULARY: usize = 6_144;
 

@@ -2,11 +2,8 @@
 //! row by row ([`open`]), a row that is too long or would take too much memory after parsing is an error.
 //! Rows are not parsed here.
 
-use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
-use std::rc::Rc;
+use std::{cell::Cell, fs::File, path::Path, rc::Rc};
 
 use inferometer_model::json::ParsedSize;
 use inferometer_net::file::{self, BYTE_ORDER_MARK};

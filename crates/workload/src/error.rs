@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use inferometer_model::TokenizerError;
-use inferometer_plan::ServingLimits;
-use inferometer_plan::template::TemplateError;
+use inferometer_plan::{ServingLimits, template::TemplateError};
 
 /// Why the first line of a file is not that of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

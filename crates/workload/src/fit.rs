@@ -12,8 +12,7 @@ use inferometer_model::tokenizer::PlainWords;
 use inferometer_model::{CellPlan, Prompt, Request, Tokenizer, TokenizerError};
 use rand_chacha::ChaCha8Rng;
 
-use crate::tokenizer::is_han;
-use crate::{Note, PromptContext, PromptForm, WorkloadError};
+use crate::{Note, PromptContext, PromptForm, WorkloadError, tokenizer::is_han};
 
 /// The maximum number of attempts to make one prompt.
 const TRIES: u32 = 32;

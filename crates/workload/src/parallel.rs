@@ -1,9 +1,7 @@
 //! Calls a function for many indices on several threads. The results are in the order of the indices, and
 //! do not depend on the number of threads.
 
-use std::num::NonZero;
-use std::panic::resume_unwind;
-use std::thread;
+use std::{num::NonZero, panic::resume_unwind, thread};
 
 use inferometer_model::Tokenizer;
 use inferometer_net::spawn_scoped;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use inferometer_model::{CellPlan, Finding, Prompt, Tokenizer};
 use inferometer_plan::{Plan, WorkloadPlan};
 
-use crate::fit::require_plain_words;
-use crate::random::RandomWords;
 use crate::{
     PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError, definition,
+    fit::require_plain_words, random::RandomWords,
 };
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.

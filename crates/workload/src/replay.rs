@@ -3,13 +3,11 @@
 //! requests, byte for byte and with the same `workload_hash`. The file never contains HTTP headers or
 //! API keys.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use inferometer_model::load::RECORDED;
-use inferometer_model::{CellPlan, Nanos, PassPlan, Prompt, Request, Sampling};
+use inferometer_model::{CellPlan, Nanos, PassPlan, Prompt, Request, Sampling, load::RECORDED};
 use inferometer_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,9 +1,8 @@
 //! The interface of workloads. A workload is the source of the requests of a run. [`crate::registry`]
 //! lists all workloads; this module does not depend on that list.
 
-use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
+use std::{collections::BTreeSet, fmt::Display};
 
 use inferometer_model::load::{Recording, Script, Share};
 use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request, Source, code};

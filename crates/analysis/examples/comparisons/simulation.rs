@@ -2,8 +2,7 @@
 //! and how often it finds a difference that exists. The simulation calls the program's own `compare`.
 
 use inferometer_analysis::compare::{Comparison, Options, RowVerdict, Series, Subject, compare};
-use inferometer_model::CellPlan;
-use inferometer_model::stats::seed;
+use inferometer_model::{CellPlan, stats::seed};
 use rand_chacha::ChaCha8Rng;
 
 /// The number of figures of a comparison. Any two figures have the correlation `CORRELATION`.

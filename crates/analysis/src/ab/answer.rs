@@ -4,8 +4,7 @@ use inferometer_model::{CellPlan, Finding, PassPlan};
 use serde::{Deserialize, Serialize};
 
 use super::decision::{AbDecision, AbEnding};
-use super::order::Side;
-use super::sequence::FEWEST_PAIRS;
+use super::{order::Side, sequence::FEWEST_PAIRS};
 use crate::compare::{
     Comparison, Condition, Design, GateError, GateResult, Options, Row, RowVerdict, judge,
 };

@@ -5,13 +5,12 @@ use inferometer_model::{CellPlan, PassPlan};
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
 use super::answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep};
-use super::block::Block;
 use super::decision::{AbDecision, AbEnding, decision, difference, has_open_condition};
 use super::order::{Side, order};
 use super::sequence::{
     FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, MeanEstimate, estimate,
 };
-use super::{outlying, sentence};
+use super::{block::Block, outlying, sentence};
 use crate::compare::Condition;
 
 /// If the width of a ratio's interval is less than this share of its lower end, the ratios of all pairs count as equal:

@@ -1,11 +1,9 @@
 //! Computes the figures of one block from its records.
 
-use inferometer_model::metrics::throughput;
-use inferometer_model::{ClosedPlan, Nanos, Outcome, PassPlan, Timeline};
+use inferometer_model::{ClosedPlan, Nanos, Outcome, PassPlan, Timeline, metrics::throughput};
 use inferometer_plan::ab::{AbFigure, AbPlan};
 
-use crate::judge::measure;
-use crate::{PassFold, PassSummary};
+use crate::{PassFold, PassSummary, judge::measure};
 
 /// A measured block.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,7 @@
 //! Finds pairs of blocks whose ratio is far from the median of all pairs. The reason: the interval assumes that the
 //! logarithms of the ratios are roughly normal.
 
-use inferometer_model::stats::median;
-use inferometer_model::{Finding, code};
+use inferometer_model::{Finding, code, stats::median};
 use inferometer_plan::ab::AbPlan;
 
 /// The fewest pairs for this finding. With fewer pairs, the spread is too uncertain.

@@ -4,8 +4,7 @@ use inferometer_model::Change;
 
 use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, AbEnding};
-use super::order::Side;
-use super::sequence::FEWEST_PAIRS;
+use super::{order::Side, sequence::FEWEST_PAIRS};
 
 /// The answer in one sentence, and a second sentence if some requests did not complete.
 pub(super) fn sentence(answer: &AbAnswer) -> String {

@@ -2,10 +2,8 @@
 
 use inferometer_plan::template::BlockPass;
 
-use super::keeping::LengthFold;
-use super::{Answer, BlockFigures};
-use inferometer_model::metrics::e2e;
-use inferometer_model::{EventKind, Nanos, Timeline};
+use super::{Answer, BlockFigures, keeping::LengthFold};
+use inferometer_model::{EventKind, Nanos, Timeline, metrics::e2e};
 
 /// Collects the records of a pass, in any order.
 #[derive(Clone, Debug)]

@@ -6,9 +6,8 @@ use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
 use crate::load_ranking::{Answered, SustainedLoad};
-use crate::search::SearchEnding;
 use crate::sweep::{FigureInterval, SweepEnding};
-use crate::{SearchAnswer, Summary, SweepAnswer};
+use crate::{SearchAnswer, Summary, SweepAnswer, search::SearchEnding};
 
 /// A figure of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

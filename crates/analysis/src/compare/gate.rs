@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::answers::{AnswerFigure, AnswerRow};
-use super::series::is_compared;
-use super::{Comparison, FALSE_ALARMS, Row, RowVerdict};
+use super::{Comparison, FALSE_ALARMS, Row, RowVerdict, series::is_compared};
 use crate::verdict::Met;
 use inferometer_model::metrics::slo::{Comparison as Sign, split};
 use inferometer_model::{did_you_mean, digits};

@@ -1,8 +1,7 @@
 //! Determines the order in which the repeats of two runs were measured, and the design of the comparison. It uses only
 //! times, no figures.
 
-use std::fmt;
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize};
 

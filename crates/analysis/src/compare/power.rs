@@ -1,13 +1,9 @@
 //! Computes how many rounds are needed to find a difference. It uses the power of the test: Student's t, at the level
 //! that remains for one row after the correction for all rows.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
 
-use super::FEWEST_REPEATS;
-use super::model::Model;
-use super::order::Order;
+use super::{FEWEST_REPEATS, model::Model, order::Order};
 
 /// The power of the test: the share of comparisons in which the difference must be found.
 const FOUND: f64 = 0.8;

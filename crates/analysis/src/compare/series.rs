@@ -2,8 +2,7 @@
 //! of a run.
 
 use crate::cell::{is_longer, table_loads};
-use crate::prediction::Columns;
-use crate::{Cell, Imported, PassSummary, Summary};
+use crate::{Cell, Imported, PassSummary, Summary, prediction::Columns};
 use inferometer_model::metrics::{
     Direction, Value as MetricValue, latency_per_output_token, latency_per_token, registry,
 };

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::answers::{self, Answer};
 use super::series::{self, Series, TABLE_LOAD};
 use super::tools;
-use crate::verdict::Validity;
-use crate::{Imported, Summary};
+use crate::{Imported, Summary, verdict::Validity};
 use inferometer_model::{CellPlan, Code, Severity, code};
 use inferometer_plan::Plan;
 

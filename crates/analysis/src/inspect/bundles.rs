@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::metrics::Gaps;
-use inferometer_model::record::Read;
-use inferometer_model::{Finding, Nanos, Record, Timeline};
+use inferometer_model::{Finding, Nanos, Record, Timeline, metrics::Gaps, record::Read};
 
 inferometer_model::codes! {
     STREAM_IN_BUNDLES = "stream_in_bundles", Warning,

@@ -1,13 +1,9 @@
 //! Compares times to first token on new connections and on reused ones. This module does not name the cause of a
 //! difference, which may be the client, the server, or a proxy between them.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::time::Duration;
+use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use inferometer_model::metrics::ttft;
-use inferometer_model::stats::median;
-use inferometer_model::{Finding, Nanos, Timeline};
+use inferometer_model::{Finding, Nanos, Timeline, metrics::ttft, stats::median};
 
 use super::bundles::DELAYED_ACK;
 

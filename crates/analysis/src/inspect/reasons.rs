@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finish_reason::FinishReason;
-use inferometer_model::{Finding, Record, code};
+use inferometer_model::{Finding, Record, code, finish_reason::FinishReason};
 
 /// The finding names at most this many reasons, because a server may invent a new one for each answer.
 const MAX_NAMED: usize = 5;

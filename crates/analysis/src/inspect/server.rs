@@ -5,8 +5,7 @@ use super::cached::MATERIAL_SHARE;
 use crate::PassSummary;
 use crate::observed::{ServerLatency, ServerMetrics};
 use inferometer_model::metrics::{itl, ttft};
-use inferometer_model::stats::Distribution;
-use inferometer_model::{Definition, Finding, code};
+use inferometer_model::{Definition, Finding, code, stats::Distribution};
 
 /// The share of the client's figure by which client and server may differ, in addition to [`Allowed`].
 const SHARE: f64 = 0.05;

@@ -1,9 +1,7 @@
 //! Reports the times that the server states for its requests, together with the client's E2E. This module does not
 //! decide which of the two is right, and reads no metrics of the server.
 
-use inferometer_model::metrics::e2e;
-use inferometer_model::stats::Sample;
-use inferometer_model::{Finding, Timeline};
+use inferometer_model::{Finding, Timeline, metrics::e2e, stats::Sample};
 
 inferometer_model::codes! {
     SERVER_TIMES = "server_times", Note,

@@ -1,7 +1,6 @@
 //! Names the messages of streams that were skipped, because they are neither output, error, usage nor end.
 
-use inferometer_model::record::Skipped;
-use inferometer_model::{Finding, code, digits};
+use inferometer_model::{Finding, code, digits, record::Skipped};
 
 /// The finding on the skipped messages of a run.
 pub fn skipped_finding(skipped: &Skipped) -> Option<Finding> {

@@ -1,12 +1,9 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
-use inferometer_model::Timeline;
-use inferometer_model::load::KeptConstant;
-use inferometer_model::stats::VALUES_KEPT;
+use inferometer_model::{Timeline, load::KeptConstant, stats::VALUES_KEPT};
 
-use super::lockstep::Lockstep;
-use super::sent::SentRequest;
+use super::{lockstep::Lockstep, sent::SentRequest};
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.

@@ -4,14 +4,11 @@
 //! pass shows this time once. So it is simulated: each place in flight takes the stay of a random request of the pass
 //! whenever it is free (a bootstrap of list scheduling).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use inferometer_model::stats::seed;
 
-use super::contribution::variance;
-use super::course::Layout;
-use super::sent::SentRequest;
+use super::{contribution::variance, course::Layout, sent::SentRequest};
 
 /// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
 /// ends of the last requests show the error of the duration well enough.

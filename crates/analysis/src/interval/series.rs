@@ -4,8 +4,7 @@ use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_model::stats::student_975;
 
 use super::contribution::{COSINES, Contribution, variance};
-use super::course::Layout;
-use super::first_wave::Wave;
+use super::{course::Layout, first_wave::Wave};
 
 /// The largest numbers of cosines for a higher percentile of a short series, and of a long series. Extreme values occur
 /// in short groups. With more cosines, the number of groups is known better.

@@ -4,10 +4,8 @@
 use inferometer_model::stats::{serial, student_975, wilson};
 
 use super::contribution::{Contribution, variance};
-use super::course::Layout;
-use super::drain::variance_of_drain;
-use super::sent::SentRequest;
 use super::series::{Series, cosines};
+use super::{course::Layout, drain::variance_of_drain, sent::SentRequest};
 
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL_975: f64 = 1.96;

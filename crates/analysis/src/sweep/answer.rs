@@ -9,12 +9,10 @@ use crate::{Cell, ModelRange};
 use super::document::{
     FigureInterval, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer, WithinAnswer,
 };
-use super::level::Level;
-use super::outcome::SweepEnding;
-use super::procedure::Sweep;
 use super::saturation::{most_beyond, shared_error};
-use super::sentence::sentence;
-use super::within::within;
+use super::{
+    level::Level, outcome::SweepEnding, procedure::Sweep, sentence::sentence, within::within,
+};
 
 /// The objective of a sweep whose plan has none.
 const OBJECTIVE: &str = "ttft_p95<1s";

@@ -4,8 +4,7 @@ use inferometer_model::CellPlan;
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
-use super::estimate::FigureEstimate;
-use super::outcome::SweepEnding;
+use super::{estimate::FigureEstimate, outcome::SweepEnding};
 use crate::ModelRange;
 
 /// A figure with its confidence interval.

@@ -1,7 +1,6 @@
 //! Estimates a figure and its error from a series whose values depend on each other, and pools several estimates.
 
-use inferometer_model::stats::serial::long_run;
-use inferometer_model::stats::student_above;
+use inferometer_model::{stats::serial::long_run, stats::student_above};
 
 /// The number of cosines from which the error of a series is estimated.
 const COSINES: usize = 4;

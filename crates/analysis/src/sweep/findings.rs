@@ -1,13 +1,10 @@
 //! Findings that a reader of a sweep must know besides the answer.
 
-use inferometer_model::digits::with_unit;
-use inferometer_model::{Code, Finding, code};
+use inferometer_model::{Code, Finding, code, digits::with_unit};
 use inferometer_plan::search::Over;
 
-use super::document::SweepAnswer;
-use super::outcome::SweepEnding;
-use crate::search::load_text;
-use crate::{Cell, validity};
+use super::{document::SweepAnswer, outcome::SweepEnding};
+use crate::{Cell, search::load_text, validity};
 
 /// The codes of the findings on sweeps.
 pub const CODES: [Code; 3] =

@@ -1,7 +1,6 @@
 //! Finds the knee: the lowest load whose throughput is a given share of the throughput at saturation.
 
-use super::estimate::FigureEstimate;
-use super::level::Level;
+use super::{estimate::FigureEstimate, level::Level};
 
 /// The knee of a throughput curve.
 #[derive(Clone, Copy, Debug, PartialEq)]

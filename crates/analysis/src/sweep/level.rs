@@ -2,8 +2,7 @@
 
 use inferometer_plan::search::Over;
 
-use super::estimate::FigureEstimate;
-use super::fold::LevelTrial;
+use super::{estimate::FigureEstimate, fold::LevelTrial};
 use crate::growth::Growth;
 
 /// A load, with the joint figures of its trials.

@@ -4,17 +4,12 @@ mod lengths;
 
 use std::time::Duration;
 
-use inferometer_model::load::Level as LoadLevel;
-use inferometer_model::{Bound, OpenPlan, PassPlan};
-use inferometer_plan::search::Over;
-use inferometer_plan::sweep::SweepPlan;
+use inferometer_model::{Bound, OpenPlan, PassPlan, load::Level as LoadLevel};
+use inferometer_plan::{search::Over, sweep::SweepPlan};
 
-use super::estimate::FEWEST_TRIALS;
-use super::fold::LevelTrial;
 use super::knee::{Knee, knee};
-use super::level::Level;
-use super::outcome::SweepEnding;
 use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error};
+use super::{estimate::FEWEST_TRIALS, fold::LevelTrial, level::Level, outcome::SweepEnding};
 
 /// The factor from one load to the next until the server is saturated. If there is little time, the highest loads are
 /// reached in fewer trials.

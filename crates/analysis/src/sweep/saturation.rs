@@ -5,8 +5,7 @@
 use inferometer_model::stats::wilson;
 use inferometer_plan::search::Over;
 
-use super::estimate::FigureEstimate;
-use super::level::Level;
+use super::{estimate::FigureEstimate, level::Level};
 
 /// A server is saturated if doubling the load raises throughput by less than this share.
 const LEAST_GAIN: f64 = 0.05;

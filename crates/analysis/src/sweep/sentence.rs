@@ -6,8 +6,7 @@ use inferometer_plan::search::Over;
 use super::document::{
     FigureInterval, KneeAnswer, LevelAnswer, LoadValue, SaturationAnswer, SweepAnswer, WithinAnswer,
 };
-use super::outcome::SweepEnding;
-use super::saturation::LEAST_RATIO;
+use super::{outcome::SweepEnding, saturation::LEAST_RATIO};
 use crate::search::load_text as text;
 
 /// If a larger share than this of the requests of a load failed, the sentence states this share.

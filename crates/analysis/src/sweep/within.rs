@@ -1,11 +1,9 @@
 //! Up to which load a sweep meets an objective.
 
-use inferometer_model::Statistic;
-use inferometer_model::metrics::slo::Objective;
+use inferometer_model::{Statistic, metrics::slo::Objective};
 
 use super::document::{LevelAnswer, LoadValue, SweepAnswer, WithinAnswer};
-use crate::Cell;
-use crate::judge::judge_pass;
+use crate::{Cell, judge::judge_pass};
 
 /// With fewer requests beyond a percentile, it varies too much from trial to trial.
 const FEWEST_BEYOND: f64 = 5.0;

@@ -1,9 +1,7 @@
 //! Computes the error of the load generator: compares the arrival times in its records with the send times inside the
 //! events. It does no network I/O.
 
-use inferometer_model::metrics::Timeline;
-use inferometer_model::stats::percentile;
-use inferometer_model::{Nanos, Record};
+use inferometer_model::{Nanos, Record, metrics::Timeline, stats::percentile};
 use serde::{Deserialize, Serialize};
 
 use crate::truth::frame;

@@ -2,10 +2,8 @@
 //! send time. (With a gap of zero, only the first token of a stream has a due time.) The server has one thread. It
 //! never delays a token to send several together, never drops a token, and never sends a token before its due time.
 
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
-use std::time::Duration;
+use std::{cmp::Reverse, collections::binary_heap::PeekMut, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_net::http::{Connection, Connections, Handler, answer_waiting};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::Nanos;
-use inferometer_model::stats::histogram::Histogram;
+use inferometer_model::{Nanos, stats::histogram::Histogram};
 use serde::{Deserialize, Serialize};
 
 /// The counts of a reference server, updated for each request and token.

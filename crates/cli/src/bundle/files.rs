@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use inferometer_engine::card::is_card_file;
-use inferometer_plan::spec::Spec;
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, TargetPlan, spec::Spec};
 use inferometer_workload::fetch::{self, FetchConfig};
 
 /// The engine flag whose value may be the path of a card file.

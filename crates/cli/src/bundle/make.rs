@@ -9,8 +9,7 @@ use inferometer_formats::bundle::{
     self, BundledRun, Checksum, DataFile, MANIFEST, Manifest, PLAN, PLAN_FILE, Part, README,
     RECORDS, SCHEMA, SUMMARY, data_name, of_run,
 };
-use inferometer_model::Secrets;
-use inferometer_model::target::Tool;
+use inferometer_model::{Secrets, target::Tool};
 use inferometer_net::file;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::plan_toml;
@@ -18,8 +17,7 @@ use inferometer_store::{RunKind, RunState, StoredRun};
 
 use super::files::{FileOfPlan, files_of_plan};
 use super::{readme, wrong};
-use crate::stored::plan_of;
-use crate::stored_error::StoredRunError;
+use crate::{stored::plan_of, stored_error::StoredRunError};
 
 /// The maximum size in bytes of input files that are included by default (1 MiB).
 const SMALL_BYTES: u64 = 1 << 20;

@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use inferometer_analysis::Summary;
-use inferometer_engine::EngineConfig;
-use inferometer_engine::confidence::MeasuredOn;
-use inferometer_engine::fit::runs::MeasuredRun;
-use inferometer_engine::model::built_in;
+use inferometer_engine::{
+    EngineConfig, confidence::MeasuredOn, fit::runs::MeasuredRun, model::built_in,
+};
 use inferometer_formats::import::Import;
 use inferometer_model::{PassPlan, Record, Target};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};

@@ -1,8 +1,7 @@
 //! Reads measured runs from a CSV file. Fits the step constants of vLLM 0.8 and later to measured runs, and computes
 //! the errors on runs that were left out of the fit. This module measures nothing and writes no file.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use inferometer_engine::fit::runs::{
     Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,

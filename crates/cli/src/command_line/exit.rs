@@ -3,12 +3,10 @@
 
 use std::fmt::{self, Display};
 
-use crate::stored_error::StoredRunError;
+use crate::{command_line::console, stored_error::StoredRunError};
 use inferometer_check::CheckError;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_run::{PlanError, RunError, Shortfall};
-
-use crate::command_line::console;
 
 /// The kinds of failures, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

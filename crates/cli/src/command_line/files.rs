@@ -1,8 +1,7 @@
 //! Writes result files for other programs, such as CI systems.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 use crate::command_line::{Failure, variable};
 

@@ -27,9 +27,7 @@ mod live_fixture;
 #[cfg(test)]
 mod reference;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::{ffi::OsString, path::PathBuf, sync::LazyLock};
 
 pub(crate) use console::{colour, screen, tell, variable};
 pub(crate) use exit::{Failure, Kind, first_of, print};
@@ -38,8 +36,7 @@ pub(crate) use terminal::{View, show};
 pub use command::against::{Prepared, prepared};
 pub use command::engine_flags::{EngineFlags, config as engine_config};
 
-use clap::error::ContextKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, error::ContextKind};
 
 /// The commands to begin with, at the end of the help.
 const BEGIN_WITH: &str = "Begin with:

@@ -2,8 +2,7 @@
 
 mod values;
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::{ffi::OsString, fmt::Write as _};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use inferometer_plan::spec::PlanCommand;

@@ -1,7 +1,6 @@
 //! The executable file of this program, for child processes.
 
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::{path::PathBuf, sync::OnceLock};
 
 use crate::command_line::Failure;
 

@@ -1,11 +1,8 @@
 //! Progress bars on a terminal, for a pass and for the creation of prompts. They measure nothing.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, thread::JoinHandle, time::Duration};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;

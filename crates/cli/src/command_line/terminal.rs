@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use inferometer_report::progress::{Notice, PairEnded, pass_ended};
 use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
 
-use crate::command_line::consent::consent;
 use crate::command_line::progress::{Bars, ShownBar};
-use crate::command_line::tui::Screen;
 use crate::command_line::{interrupt, program, tell};
+use crate::{command_line::consent::consent, command_line::tui::Screen};
 
 /// How a run is shown. This does not affect the measurement.
 #[derive(Clone, Copy, Debug, Default)]

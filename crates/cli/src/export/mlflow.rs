@@ -1,9 +1,7 @@
 //! Exports a run for MLflow. The plan becomes parameters. The figures of each cell and pass become metrics, with a step
 //! for each repeat. The files of the report become artifacts.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::Path;
+use std::{collections::BTreeSet, io, path::Path};
 
 use inferometer_analysis::{Cell, PassSummary, Summary};
 use inferometer_formats::export::mlflow::{Metric, Run, Status, distinct_part, part};
@@ -13,10 +11,8 @@ use inferometer_report::{PlotFiles, Traces};
 use inferometer_run::{Outputs, RunError, summarise_log};
 use inferometer_store::{RunKind, RunState, StoredRun};
 
-use super::job::Job;
-use super::rows::summary_of;
-use crate::stored::plan_of;
-use crate::stored_error::StoredRunError;
+use super::{job::Job, rows::summary_of};
+use crate::{stored::plan_of, stored_error::StoredRunError};
 
 /// The default folder of MLflow's runs.
 const DEFAULT_STORE: &str = "mlruns";

@@ -1,9 +1,7 @@
 //! Exports in formats that consist of rows. Rows of requests and events are written while the log is read, so memory
 //! does not grow with the run. Rows of cells come from the results of the run.
 
-use std::borrow::Cow;
-use std::io::Write;
-use std::rc::Rc;
+use std::{borrow::Cow, io::Write, rc::Rc};
 
 use inferometer_analysis::Summary;
 use inferometer_formats::export::form::{Csv, Json, JsonLines, Parquet, RowWriter};
@@ -11,18 +9,14 @@ use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
-use inferometer_model::Record;
-use inferometer_model::digits::counted;
+use inferometer_model::{Record, digits::counted};
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_run::summarise_log;
 use inferometer_store::{PassItem, StoredRun};
 
-use super::Columns;
 use super::job::{ExportedRows, Job};
-use super::out::Out;
-use crate::stored::plan_of;
-use crate::stored_error::StoredRunError;
-use crate::stored_passes::expect_records;
+use super::{Columns, out::Out};
+use crate::{stored::plan_of, stored_error::StoredRunError, stored_passes::expect_records};
 
 /// The name and version of the schema for rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";

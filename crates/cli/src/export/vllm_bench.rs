@@ -4,14 +4,11 @@
 use std::path::Path;
 
 use inferometer_analysis::Summary;
-use inferometer_formats::dialect::ServingSelection;
-use inferometer_formats::export::vllm_bench;
+use inferometer_formats::{dialect::ServingSelection, export::vllm_bench};
 use inferometer_report::table;
 use inferometer_store::LoggedPass;
 
-use super::job::Job;
-use super::out::Out;
-use super::rows::summary_of;
+use super::{job::Job, out::Out, rows::summary_of};
 use crate::stored_error::StoredRunError;
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
 

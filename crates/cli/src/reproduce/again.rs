@@ -10,11 +10,9 @@ use inferometer_run::{
 use inferometer_store::{RunKind, RunState};
 use serde_json::Value;
 
-use super::data::locate_files;
-use super::here::LocalSetup;
+use super::{data::locate_files, here::LocalSetup};
 use crate::bundle::{Bundle, Bundled, CARD, set_file};
-use crate::plan_file;
-use crate::stored_error::StoredRunError;
+use crate::{plan_file, stored_error::StoredRunError};
 
 /// A run that will be measured again.
 pub struct RepeatedRun {

@@ -7,8 +7,7 @@ use std::time::Duration;
 use inferometer_model::Nanos;
 
 use super::{RankLost, RankReport};
-use crate::message::Progress;
-use crate::{JoinError, Order, PassReport, SentRecord, pace};
+use crate::{JoinError, Order, PassReport, SentRecord, message::Progress, pace};
 
 /// Receives the records of a rank. It is dropped after the last record, or if the rank is lost.
 pub type Sink = Box<dyn FnMut(Vec<SentRecord>) + Send>;

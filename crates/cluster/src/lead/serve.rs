@@ -1,12 +1,10 @@
 //! The thread of one connection: it answers the messages of a rank and passes the rank's records on.
 
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use inferometer_net::{Nanos, monotonic_now};
 
-use super::RankLost;
-use super::rank_states::Shared;
+use super::{RankLost, rank_states::Shared};
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
 

@@ -1,21 +1,15 @@
 //! Accepts processes that connect to rank 0: ranks of this run join; other processes are refused with a reason. If too
 //! many connections are open, a further one is closed without an answer.
 
-use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::{io, sync::Arc, time::Duration};
 
 use inferometer_net::spawn;
 
-use super::RankLost;
-use super::rank_states::Shared;
-use super::serve;
-use crate::link::Link;
+use super::{RankLost, rank_states::Shared, serve};
 use crate::message::{Challenge, Hello, PROTOCOL, Welcome};
-use crate::token::nonce;
-use crate::{Introduction, JoinError, Token, TokenError};
+use crate::{Introduction, JoinError, Token, TokenError, link::Link, token::nonce};
 
 /// How long a process may take for each step of its introduction.
 const INTRODUCTION: Duration = Duration::from_secs(10);

@@ -1,9 +1,7 @@
 //! The thread that communicates with rank 0: it compares the clocks, receives orders and sends records. The caller
 //! provides the connection and the clock.
 
-use std::io;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, sync::Arc, time::Duration};
 
 use inferometer_model::{Nanos, Record};
 use inferometer_net::monotonic_now;

@@ -6,8 +6,7 @@ use std::time::Duration;
 use inferometer_model::Nanos;
 
 use super::LOOK_EVERY;
-use crate::message::Progress;
-use crate::{Order, PassReport, SentRecord};
+use crate::{Order, PassReport, SentRecord, message::Progress};
 
 /// Returns the next record of the pass: `Ok(None)` if none is available yet, an error after the last record.
 pub type Outgoing = Box<dyn FnMut() -> Result<Option<SentRecord>, NoMoreRecords> + Send>;

@@ -4,16 +4,11 @@
 use std::time::Duration;
 
 use inferometer_model::load::{Due, EndedRequest};
-use inferometer_model::source::Said;
-use inferometer_model::{Detail, Nanos, Outcome, Phase, Record};
+use inferometer_model::{Detail, Nanos, Outcome, Phase, Record, source::Said};
 use inferometer_net::{Close, ConnId, Net, Wake};
 
-use super::Driver;
-use super::common::TakeResult;
-use crate::Recorder;
-use crate::connections::Purpose;
-use crate::encode::Encoded;
-use crate::exchange::Exchange;
+use super::{Driver, common::TakeResult};
+use crate::{Recorder, connections::Purpose, encode::Encoded, exchange::Exchange};
 
 /// The maximum number of requests begun in one turn. It is limited so that arrived data is read soon.
 const BEGIN_PER_TURN: usize = 32;

@@ -2,9 +2,8 @@
 //! early, and the recorder. A loop waits for the lock while it prepares, when a request begins or ends, when it checks
 //! whether the pass must end early, and when the loop ends. It never waits for the lock because of a token.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use inferometer_model::digits::with_unit;
 use inferometer_model::load::{Share, Stages};
@@ -12,8 +11,7 @@ use inferometer_model::source::Said;
 use inferometer_model::{Detail, Nanos, Outcome, OverLimit, Record, RequestFigures, Timeline};
 use inferometer_net::Waker;
 
-use super::Waits;
-use super::in_flight_limit::InFlightLimit;
+use super::{Waits, in_flight_limit::InFlightLimit};
 use crate::encode::{Encoded, NextRequest, RequestInfo};
 use crate::memory::AnswerMemory;
 use crate::session::Session;

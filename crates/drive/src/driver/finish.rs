@@ -6,9 +6,8 @@ use inferometer_model::{Detail, Nanos, Outcome, RequestFigures, Timeline};
 use inferometer_net::{Close, ConnId, Net, Wake};
 
 use super::Driver;
-use crate::Recorder;
-use crate::connections::Purpose;
 use crate::exchange::{Exchange, Finished};
+use crate::{Recorder, connections::Purpose};
 
 impl<R: Recorder> Driver<R> {
     /// Ends the exchange on a connection and records it.

@@ -13,9 +13,8 @@ mod prepare;
 mod timeouts;
 mod transfer;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use inferometer_model::load::{LoadModel, Share};
 use inferometer_model::{Detail, Nanos, Outcome, Phase, StopReason};

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use inferometer_net::{Net, Wake};
 
-use super::common::Prepared;
-use super::{Driver, ENCODE_PER_TURN, Stage};
-use crate::Recorder;
-use crate::connections::Purpose;
+use super::{Driver, ENCODE_PER_TURN, Stage, common::Prepared};
+use crate::{Recorder, connections::Purpose};
 
 /// The maximum number of connections that one event loop opens at the same time before a pass starts. It is
 /// limited so that the server's accept queue does not overflow.

@@ -4,9 +4,7 @@ use inferometer_model::Outcome;
 use inferometer_net::{ConnId, Net};
 
 use super::Driver;
-use crate::Recorder;
-use crate::connections::Purpose;
-use crate::exchange::Exchange;
+use crate::{Recorder, connections::Purpose, exchange::Exchange};
 
 impl<R: Recorder> Driver<R> {
     pub(super) fn arm(&mut self, conn: ConnId, exchange: &Exchange) {

@@ -7,9 +7,7 @@ use inferometer_net::{Close, ConnId, Net, ReadResult};
 use inferometer_wire::exchange::Progress;
 
 use super::Driver;
-use crate::connections::Purpose;
-use crate::exchange::Exchange;
-use crate::{ANSWERS_BYTES, Recorder};
+use crate::{ANSWERS_BYTES, Recorder, connections::Purpose, exchange::Exchange};
 
 /// The detail of a request on a reused connection that the server had closed.
 const CLOSED_AFTER_ANSWER: &str =

@@ -1,7 +1,6 @@
 //! What the record of a request contains of the request itself.
 
-use inferometer_model::record::JobCall;
-use inferometer_model::{Record, Request, Sampling};
+use inferometer_model::{Record, Request, Sampling, record::JobCall};
 
 /// The properties of a request that its record contains.
 #[derive(Clone, PartialEq)]

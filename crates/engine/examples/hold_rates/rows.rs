@@ -4,12 +4,9 @@
 use inferometer_engine::fit::runs::{
     Details, MeasuredRun, Refit, details, parse_refits, parse_runs, replicates,
 };
-use inferometer_engine::profile::profiles;
 use inferometer_engine::ranges::{FigureRange, run_ranges};
-use inferometer_engine::{EngineError, Profile, choose_from};
-use inferometer_model::load::SaturatedPlan;
-use inferometer_model::stats::percentile;
-use inferometer_model::{CellPlan, PassPlan};
+use inferometer_engine::{EngineError, Profile, choose_from, profile::profiles};
+use inferometer_model::{CellPlan, PassPlan, load::SaturatedPlan, stats::percentile};
 
 /// The fit from which the constants of a prediction come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

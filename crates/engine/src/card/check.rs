@@ -3,8 +3,7 @@
 
 use std::fmt::Write as _;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::{Table, Value};
 
 /// A figure of a card, with its plausible range.

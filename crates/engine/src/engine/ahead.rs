@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use super::work::DecodeLoad;
-use super::{Engine, Planned};
+use super::{Engine, Planned, work::DecodeLoad};
 use crate::{Finish, RequestId, SteadySteps, Step, StepKind};
 
 impl Engine {

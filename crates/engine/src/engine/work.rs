@@ -1,9 +1,6 @@
 //! Sums up the work of a step over the sequences of the step. This module changes no sequence.
 
-use crate::cost::StepShape;
-use crate::policy::Sequence;
-use crate::reach::Reach;
-use crate::{Finish, StepOutput};
+use crate::{Finish, StepOutput, cost::StepShape, policy::Sequence, reach::Reach};
 
 /// The work of a decode step in which every running sequence takes part.
 pub(super) struct DecodeLoad {

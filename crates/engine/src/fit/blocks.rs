@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::{BLOCKS_TETHER, csv, search, spread_of_errors};
-use crate::profile::ColumnErrors;
-use crate::text_blocks::ClosedLoopLoad;
-use crate::{EngineConfig, EngineError, Profile};
+use crate::{
+    EngineConfig, EngineError, Profile, profile::ColumnErrors, text_blocks::ClosedLoopLoad,
+};
 
 /// The logarithmic error with which a row has half of its weight. The weight decreases with the size of the error. The
 /// log does not state the cost of failed requests. So some rows have large errors with any constants, and must not

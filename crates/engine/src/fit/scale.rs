@@ -2,8 +2,7 @@
 //! each constant of a profile. The multipliers are for the host's times (except `batch_root_us`), the memory bandwidths
 //! and the speeds of matrix products.
 
-use super::solve::least_squares;
-use super::{MeasuredTable, fit, residuals};
+use super::{MeasuredTable, fit, residuals, solve::least_squares};
 use crate::{EngineError, Profile};
 
 /// The weight of the ridge term that keeps the multipliers near 1. The weight is small, so that a multiplier stays

@@ -3,8 +3,7 @@
 
 use super::{MeasuredTable, errors};
 use crate::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
-use crate::profile::SignedErrors;
-use crate::{EngineConfig, EngineError, Profile};
+use crate::{EngineConfig, EngineError, Profile, profile::SignedErrors};
 
 /// The number of rows of a table whose measured values lie inside the predicted ranges.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,7 @@
 
 mod state;
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use crate::EngineError;
 pub use state::NoiseState;

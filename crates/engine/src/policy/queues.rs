@@ -3,9 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::kv::BlockManager;
-use crate::prefix_cache::Prefix;
-use crate::{Finish, Limits, RequestId};
+use crate::{Finish, Limits, RequestId, kv::BlockManager, prefix_cache::Prefix};
 
 /// A request inside the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

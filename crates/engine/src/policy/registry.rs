@@ -1,9 +1,6 @@
 //! The list of schedulers. To add a scheduler, add a file in this folder and a line here.
 
-use super::scheduler::Scheduler;
-use super::tgi_1_3::Tgi13;
-use super::vllm_02::Vllm02;
-use super::vllm_v1::VllmV1;
+use super::{scheduler::Scheduler, tgi_1_3::Tgi13, vllm_02::Vllm02, vllm_v1::VllmV1};
 use crate::{EngineError, Profile};
 
 static SCHEDULERS: [&dyn Scheduler; 3] = [&Vllm02, &VllmV1, &Tgi13];

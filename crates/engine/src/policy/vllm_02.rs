@@ -6,8 +6,7 @@
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
 use super::vllm_limits;
-use crate::kv::AllocStatus;
-use crate::{EngineConfig, EngineError, Limits};
+use crate::{EngineConfig, EngineError, Limits, kv::AllocStatus};
 
 /// The scheduler of vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,7 @@
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
 use super::{vllm_limits, vllm_v1_defaults};
-use crate::prefix_cache::CacheHit;
-use crate::{EngineConfig, EngineError, Limits, Profile};
+use crate::{EngineConfig, EngineError, Limits, Profile, prefix_cache::CacheHit};
 
 /// The scheduler of vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,7 @@
 //! Defaults of vLLM 0.8 and later for absent arguments. The limits depend on the card, and scheduling ahead depends on
 //! the version. A profile can override these defaults.
 
-use crate::Profile;
-use crate::card::Card;
+use crate::{Profile, card::Card};
 
 /// Cards with at least this much memory have the larger limits, except the A100 (`vllm/engine/arg_utils.py`).
 const LARGE_CARD_BYTES: u64 = 70 << 30;

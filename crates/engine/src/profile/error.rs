@@ -1,7 +1,6 @@
 //! The mistakes in the constants of a profile.
 
-use crate::Weights;
-use crate::card::WrongFigures;
+use crate::{Weights, card::WrongFigures};
 
 /// Why the constants of a profile cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -2,9 +2,7 @@
 //! schedule, and sends tokens when their step ends. A step that begins at T ends at T + duration / speed. The next step
 //! begins at that instant, even if the server runs late. The handler reads no socket.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use inferometer_model::{Nanos, Tokenizer};
 use inferometer_net::http::{Connections, Handler, answer_waiting};
@@ -12,14 +10,11 @@ use inferometer_net::{Close, ConnId, Net, Wake, wall_clock_ns};
 use inferometer_wire::http::Request;
 use serde_json::json;
 
-use super::FrontConfig;
 use super::accounts::{Account, Accounts};
 use super::api::{self, Call, Host, Job, Reply};
 use super::connection::{Connection, Generation, respond, stream_head};
-use super::fault::FaultKind;
-use super::latencies::Latencies;
 use super::output::{FAILURE, fail, name, queue_output};
-use super::words::Words;
+use super::{FrontConfig, fault::FaultKind, latencies::Latencies, words::Words};
 use crate::front_end::FrontEnd;
 use crate::{Engine, EngineError, EngineRequest, Finish, Lengths, RequestId, Step, StepOutput};
 

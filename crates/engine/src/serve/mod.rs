@@ -10,13 +10,10 @@ mod latencies;
 mod output;
 mod words;
 
-use std::io::Write;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::{io::Write, net::SocketAddr, sync::Arc};
 
 use inferometer_model::Tokenizer;
-use inferometer_net::http::Server;
-use inferometer_net::{EpollNet, Net};
+use inferometer_net::{EpollNet, Net, http::Server};
 
 use crate::{Engine, EngineConfig, EngineError};
 

@@ -6,8 +6,7 @@ use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};
 use super::connection::{Connection, Generation, head, respond};
-use super::fault::FaultKind;
-use super::words::Words;
+use super::{fault::FaultKind, words::Words};
 use crate::{Finish, RequestId, StepOutput};
 
 /// The message of an injected failure.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::target::Tool;
-use inferometer_model::{Environment, Target};
+use inferometer_model::{Environment, Target, target::Tool};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the manifest's format, which is also the bundle's format.

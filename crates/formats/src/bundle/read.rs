@@ -8,8 +8,7 @@ use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
 use super::manifest::{MANIFEST, Manifest, SCHEMA};
-use super::write::HashingReader;
-use super::{BundleError, Checksum, FOLDER, SUMS, name};
+use super::{BundleError, Checksum, FOLDER, SUMS, name, write::HashingReader};
 
 /// The limits on the size of a bundle.
 #[derive(Clone, Copy, Debug)]

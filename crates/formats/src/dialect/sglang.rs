@@ -4,11 +4,10 @@ use inferometer_analysis::ImportedPass;
 use inferometer_model::Record;
 
 use super::layout::{TableLine, ToolTable, Value, count, figure, number, section};
-use super::numbers::Numbers;
-use super::selection::ServingSelection;
 use super::stream::{Chunk, Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Stated, Tool};
 use super::vllm::{Figures, Request};
+use super::{numbers::Numbers, selection::ServingSelection};
 
 pub(super) const TOOL: Tool = Tool {
     name: "sglang",

@@ -4,8 +4,7 @@
 use inferometer_analysis::ImportedPass;
 use inferometer_model::Record;
 
-use super::layout::ToolTable;
-use super::stream::Stream;
+use super::{layout::ToolTable, stream::Stream};
 
 /// [`Tool::origin`] of tools that measure latencies from the pick of a request.
 pub(super) const FROM_PICK: &str = "measured from the pick of the request: the instant after its \

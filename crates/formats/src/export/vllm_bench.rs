@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::vllm::{self, Figures, Request};
 use crate::dialect::{Numbers, ServingMetric, ServingSelection, Stream, percentile_word};
-use crate::export::error::ExportError;
-use crate::{failure, simulation};
+use crate::{export::error::ExportError, failure, simulation};
 
 /// Returns the result file of the pass number `pass`. Passes are numbered from 0 in the order of the summary's
 /// cells. `records` are the records of this pass. `burstiness` is the file's value of this name; infinity means

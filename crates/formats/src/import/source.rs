@@ -1,11 +1,8 @@
 //! The source of an import, and an imported run in the form that the store accepts.
 
-use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use inferometer_analysis::verdict::{Validity, Verdict};
-use inferometer_analysis::{Cell, Imported, Summary};
-use inferometer_model::request::sha256_hex;
-use inferometer_model::target::Tool;
-use inferometer_model::{Finding, PassPlan, Record, Target};
+use inferometer_analysis::{Cell, Imported, Summary, summary::SUMMARY_SCHEMA};
+use inferometer_model::{Finding, PassPlan, Record, Target, request::sha256_hex, target::Tool};
 
 use crate::import::error::ImportError;
 

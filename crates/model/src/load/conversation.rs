@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::load::distribution::Distribution;
-use crate::stats::seed::rng;
+use crate::{load::distribution::Distribution, stats::seed::rng};
 
 /// The options that determine the conversations of a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,9 +10,8 @@ use derive_more::Display;
 use rand_core::RngCore;
 use serde::{Deserialize, Serialize};
 
-use crate::did_you_mean;
-use crate::stats::portable;
 use crate::stats::seed::{normal, unit};
+use crate::{did_you_mean, stats::portable};
 
 /// A distribution of numbers that are 0 or more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Display)]

@@ -2,16 +2,13 @@
 //! or consists of stages. Within a stage, the level stays constant, or rises or falls along a curve. No
 //! random numbers are used.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::json::{form, one_of};
-use crate::stats::portable;
-use crate::time::nanoseconds;
-use crate::{Bound, Nanos};
+use crate::{Bound, Nanos, stats::portable, time::nanoseconds};
 
 /// The rate or the concurrency of a load, as a function of the time since the start of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize)]

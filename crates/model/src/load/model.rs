@@ -2,8 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::load::level::Stages;
-use crate::{Bound, Nanos, OverLimit, PassKind};
+use crate::{Bound, Nanos, OverLimit, PassKind, load::level::Stages};
 
 /// When the next request is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! The calls of the jobs of a pass ([`Script`]), which of them may start ([`Progress`]), and whether a load counts jobs
 //! or requests ([`CountOf`]). A conversation is a job whose calls, its turns, follow one another.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Nanos;
-use crate::request::sha256_hex;
+use crate::{Nanos, request::sha256_hex};
 
 /// A call of a job: a request that waits for other calls of the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,7 @@
 
 use crate::load::model::{Due, EndedRequest, LoadModel};
 use crate::load::pass::{AtOnce, Closed, Conversations, ConversationsPlan, SaturatedPlan};
-use crate::load::script::Step;
-use crate::{Bound, ClosedPlan, Nanos, PassPlan, load_model};
+use crate::{Bound, ClosedPlan, Nanos, PassPlan, load::script::Step, load_model};
 
 /// The requests of a pass that belong to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

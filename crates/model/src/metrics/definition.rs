@@ -3,10 +3,8 @@
 use derive_more::Display;
 use serde::{Serialize, Serializer};
 
-use super::job_data::JobTimes;
-use super::{Origin, PassData, Statistic, Timeline};
-use crate::Nanos;
-use crate::stats::Weighted;
+use super::{Origin, PassData, Statistic, Timeline, job_data::JobTimes};
+use crate::{Nanos, stats::Weighted};
 
 /// A metric: what its name means, and how it is computed.
 #[derive(Clone, Copy, Debug, Serialize)]

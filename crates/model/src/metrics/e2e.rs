@@ -3,8 +3,7 @@
 use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Origin, Statistic, Timeline, Value,
 };
-use crate::Nanos;
-use crate::stats::buckets::REQUEST_S;
+use crate::{Nanos, stats::buckets::REQUEST_S};
 
 /// E2E from the send. The published tables call this metric latency.
 pub static FROM_SENT: Definition = Definition {

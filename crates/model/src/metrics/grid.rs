@@ -1,8 +1,7 @@
 //! Bins of equal width over a span of time. If the span needs too many bins, the width doubles, so that
 //! memory does not grow with the span. The caller defines the content of a bin.
 
-use std::collections::VecDeque;
-use std::ops::AddAssign;
+use std::{collections::VecDeque, ops::AddAssign};
 
 use crate::Nanos;
 

@@ -1,8 +1,7 @@
 //! Output tokens that the server counts, but for which it sends no event: reasoning that it does not show, and tokens
 //! without text at the end of the answer.
 
-use super::arrival_widths::width_ms;
-use super::token_event::TokenEvent;
+use super::{arrival_widths::width_ms, token_event::TokenEvent};
 use crate::{EventKind, Nanos, Record, TokensFrom};
 
 /// If each event is one token, the server's count and the number of events differ by at most this number: the

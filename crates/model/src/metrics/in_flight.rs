@@ -2,8 +2,7 @@
 //! a limit of stored requests. With more requests, bins of time count sends and ends, so that memory does not
 //! grow with a run.
 
-use std::ops::AddAssign;
-use std::time::Duration;
+use std::{ops::AddAssign, time::Duration};
 
 use super::grid::Grid;
 use crate::Nanos;

@@ -2,8 +2,7 @@
 //! chunks and speculative decoding are counted correctly.
 
 use super::{Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Statistic, Timeline, Value};
-use crate::stats::Weighted;
-use crate::stats::buckets::FURTHER_TOKEN_S;
+use crate::{stats::Weighted, stats::buckets::FURTHER_TOKEN_S};
 
 /// ITL: the gap before each token after the first token event.
 pub static DEFINITION: Definition = Definition {

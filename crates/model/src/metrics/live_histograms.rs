@@ -2,10 +2,8 @@
 //! Figures of reports do not come from these histograms: the crate `analysis` computes exact figures.
 
 use crate::metrics::definition::{CoveredRequests, Live};
-use crate::metrics::registry;
-use crate::stats::Weighted;
 use crate::stats::buckets::{Buckets, INSTRUMENT_S};
-use crate::{Definition, Timeline};
+use crate::{Definition, Timeline, metrics::registry, stats::Weighted};
 
 /// The histograms of a run.
 #[derive(Clone, Debug)]

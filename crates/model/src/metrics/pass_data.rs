@@ -4,8 +4,7 @@ use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
-use super::job_data::Jobs;
-use super::{InFlight, Plateau, TokenCurve};
+use super::{InFlight, Plateau, TokenCurve, job_data::Jobs};
 
 /// The data of a pass, as counts and as curves over time.
 #[derive(Clone, Debug, Default, PartialEq)]

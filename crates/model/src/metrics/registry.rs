@@ -4,9 +4,8 @@
 //! it is shown. The code for results, objectives, goodput, searches, comparisons, tables, charts, exports, the store
 //! and live views iterates over the list.
 
-use crate::metrics::DEFINITIONS;
 use crate::metrics::definition::{JudgedOn, Live, OnRequests, Value};
-use crate::{Definition, Statistic};
+use crate::{Definition, Statistic, metrics::DEFINITIONS};
 
 /// Every definition, in the order in which results and lists show them.
 pub fn definitions() -> &'static [&'static Definition] {

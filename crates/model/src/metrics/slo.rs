@@ -4,12 +4,10 @@
 
 use std::borrow::Cow;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::Definition;
 use crate::metrics::definition::{JudgedOn, OnJobs, OnRequests, Unit, Value};
-use crate::metrics::registry;
+use crate::{Definition, metrics::registry};
 
 mod parse;
 

@@ -5,8 +5,7 @@
 
 use std::ops::AddAssign;
 
-use super::TokenEvent;
-use super::grid::Grid;
+use super::{TokenEvent, grid::Grid};
 use crate::Nanos;
 
 /// The maximum number of events that are stored for the figures of a pass. They need 6 MiB.

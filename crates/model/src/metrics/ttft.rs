@@ -4,8 +4,7 @@ use super::{
     Definition, ErrorBound, ErrorMargin, JudgedOn, Live, Origin, Pending, Statistic, Timeline,
     Value,
 };
-use crate::EventKind;
-use crate::stats::buckets::FIRST_TOKEN_S;
+use crate::{EventKind, stats::buckets::FIRST_TOKEN_S};
 
 /// TTFT from the send to the first visible output.
 pub static FROM_SENT: Definition = Definition {

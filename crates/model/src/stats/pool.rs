@@ -2,10 +2,8 @@
 //! exactly; with more values, they are counted in a sketch.
 
 use super::curve::{Of, Ordered};
-use super::order::Selected;
-use super::parts::Sums;
 use super::quantile::{Ranked, even_weight, place, weighted_percentile};
-use super::sketch::Sketch;
+use super::{order::Selected, parts::Sums, sketch::Sketch};
 use crate::stats::{Distribution, Weighted};
 
 /// The number of samples that a pool stores exactly by default. They need 32 MiB.

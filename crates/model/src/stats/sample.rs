@@ -2,9 +2,7 @@
 //! they are counted in a sketch.
 
 use super::curve::{Of, Ordered};
-use super::distribution;
-use super::parts::Sums;
-use super::sketch::Sketch;
+use super::{distribution, parts::Sums, sketch::Sketch};
 use crate::stats::Distribution;
 
 /// The number of values that a sample stores exactly by default. They need 2 MiB.

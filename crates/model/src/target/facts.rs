@@ -2,8 +2,7 @@
 //!
 //! Stored documents contain the facts as one object of texts. This module alone reads and writes that object.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,6 @@
 //! Parses addresses as users write them: `http://host:8000/v1`, `unix:/path/to.sock`.
 
-use crate::url::UrlError;
-use crate::{Url, visible};
+use crate::{Url, url::UrlError, visible};
 
 /// Parses the address of a server. A `/v1` at its end is removed.
 ///

@@ -1,9 +1,7 @@
 //! Addresses of servers on Unix sockets: `unix:/path/to.sock`, and `http+unix://%2Fpath%2Fto.sock/prefix`.
 
-use super::UrlError;
-use super::error::MAX_PATH;
-use crate::Url;
-use crate::url::percent_decoded;
+use super::{UrlError, error::MAX_PATH};
+use crate::{Url, url::percent_decoded};
 
 /// Parses the address of a server on a Unix socket; `None` if the text is another kind of address.
 pub(super) fn unix(text: &str) -> Option<Result<Url, UrlError>> {

@@ -1,13 +1,11 @@
 //! The waits of the event loop: how it sleeps and polls, and what this shows about the arrival time of data.
 
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use inferometer_model::Nanos;
 
 use super::EpollNet;
-use crate::Net;
-use crate::sys::Epoll;
+use crate::{Net, sys::Epoll};
 
 /// A wait that is longer than this is split into two parts. The kernel's account of the thread during the
 /// second part narrows the arrival intervals. Shorter waits need no account: their intervals are narrow.

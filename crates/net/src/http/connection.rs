@@ -8,9 +8,7 @@ use inferometer_wire::http::{
     CONTINUE, HttpError, LAST_CHUNK, Request, RequestParser, response_head, write_chunk,
 };
 
-use crate::http::limits::Limits;
-use crate::http::write_buffer::WriteBuffer;
-use crate::{Close, ConnId};
+use crate::{Close, ConnId, http::limits::Limits, http::write_buffer::WriteBuffer};
 
 /// A connection on which a handler writes responses of type `R`.
 #[derive(Debug)]

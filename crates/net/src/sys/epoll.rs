@@ -5,8 +5,7 @@
 //! costs one more system call for each wait that sleeps.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::time::Duration;
-use std::{io, ptr};
+use std::{io, ptr, time::Duration};
 
 use libc::c_long;
 

@@ -7,9 +7,7 @@ mod epoll;
 mod process;
 mod socket;
 
-use std::io;
-use std::mem::MaybeUninit;
-use std::time::Duration;
+use std::{io, mem::MaybeUninit, time::Duration};
 
 pub use epoll::{Epoll, Readiness, Trigger, event_counter};
 pub use process::{

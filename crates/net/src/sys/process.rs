@@ -1,8 +1,6 @@
 //! This process and its children: the limit on open files, orphans, signals, and the units of `/proc`.
 
-use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use super::check;
 

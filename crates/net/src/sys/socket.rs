@@ -2,10 +2,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::{io, mem, ptr};
+use std::{io, mem, os::unix::ffi::OsStrExt, os::unix::net::UnixStream, path::Path, ptr};
 
 use libc::c_long;
 

@@ -1,18 +1,13 @@
 //! TLS as a client: which certificates are trusted, and for which host name.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{net::TcpStream, sync::Arc, time::Duration};
 
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::error::TlsError;
-use super::identity::Identity;
-use super::pem::authorities;
-use super::verify::Verifier;
+use super::{error::TlsError, identity::Identity, pem::authorities, verify::Verifier};
 
 use inferometer_model::Nanos;
 

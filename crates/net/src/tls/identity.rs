@@ -1,12 +1,10 @@
 //! The certificate that identifies the client to a server.
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use rustls::client::WantsClientCert;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ConfigBuilder};
+use rustls::{ClientConfig, ConfigBuilder, client::WantsClientCert};
 
 use super::error::TlsError;
 

@@ -1,8 +1,6 @@
 //! Certificates and authorities from PEM texts.
 
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rustls::{RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
 
 use super::error::TlsError;
 

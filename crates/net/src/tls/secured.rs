@@ -1,9 +1,8 @@
 //! TLS between an actor and its connections: the actor sees an ordinary [`Net`], and the bytes on the wire
 //! are TLS. For the actor, a connection is open when the handshake is done.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use inferometer_model::Nanos;
 use rustls::ClientConnection;

@@ -1,14 +1,11 @@
 //! The resolved options of a server that a run starts itself. This module starts nothing.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::Secrets;
 use inferometer_model::secrets::{REDACTED, secrets_in_words};
-use inferometer_model::time::nanoseconds;
+use inferometer_model::{Secrets, time::nanoseconds};
 
 /// How to start the server under test, how to detect that it is ready, and how to end it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

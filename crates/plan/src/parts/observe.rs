@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::Url;
-use inferometer_model::time::nanoseconds;
+use inferometer_model::{Url, time::nanoseconds};
 
 /// What is observed in addition to the requests, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

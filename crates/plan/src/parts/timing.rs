@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_model::Bound;
 use inferometer_model::json::{form, one_of};
-use inferometer_model::time::nanoseconds;
+use inferometer_model::{Bound, time::nanoseconds};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 

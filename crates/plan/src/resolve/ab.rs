@@ -1,14 +1,12 @@
 //! Resolves the comparison of a plan from a spec: its metrics and limits, and the pass of each block.
 
 use inferometer_model::load::{OneByOnePlan, SaturatedPlan};
-use inferometer_model::metrics::slo::quantity;
-use inferometer_model::{ClosedPlan, OpenPlan, PassPlan};
+use inferometer_model::{ClosedPlan, OpenPlan, PassPlan, metrics::slo::quantity};
 
 use super::Plan;
 use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};
-use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
-use crate::{Procedure, Repeat};
+use crate::{Procedure, Repeat, spec::limits::MAX_PASSES};
 
 const MINIMAL_EFFECT: f64 = 0.05;
 /// The default limit on requests of both servers together. If [`USUAL_PAIRS`] pairs of blocks have more

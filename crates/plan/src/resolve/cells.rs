@@ -3,9 +3,8 @@
 use inferometer_model::CellPlan;
 
 use super::passes;
-use crate::spec::limits::MAX_CELLS;
 use crate::spec::{MAX_LENGTH, Mistakes, Spec};
-use crate::{Grid, WorkloadPlan};
+use crate::{Grid, WorkloadPlan, spec::limits::MAX_CELLS};
 
 impl Spec {
     pub(super) fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {

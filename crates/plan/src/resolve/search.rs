@@ -4,9 +4,8 @@ use super::arrivals;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, Value, levels, values};
-use inferometer_model::metrics::request_objective::RequestObjective;
 use inferometer_model::metrics::slo::{self, Objective};
-use inferometer_model::{Bound, OpenPlan, PassPlan};
+use inferometer_model::{Bound, OpenPlan, PassPlan, metrics::request_objective::RequestObjective};
 
 /// The default share of requests that must meet the objectives on requests.
 pub(crate) const ATTAINMENT: f64 = 0.99;

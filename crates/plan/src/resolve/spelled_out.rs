@@ -4,13 +4,10 @@
 use serde_json::{Value, json};
 
 use super::Plan;
-use crate::ab::AbPlan;
 use crate::search::{Over, SearchPlan};
 use crate::spec::{Known, Spec, SpecError};
-use crate::sweep::SweepPlan;
-use crate::{Grid, Procedure, TargetPlan, Warmup};
-use inferometer_model::PassPlan;
-use inferometer_model::load::OneByOnePlan;
+use crate::{Grid, Procedure, TargetPlan, Warmup, ab::AbPlan, sweep::SweepPlan};
+use inferometer_model::{PassPlan, load::OneByOnePlan};
 
 impl Spec {
     /// Returns the spec with the defaults of the keys that this module lists. Keys of workloads other than

@@ -1,8 +1,7 @@
 //! Resolves the options for several equal servers that share one load.
 
-use crate::spec::limits::MAX_SERVERS;
 use crate::spec::{Mistakes, Spec};
-use crate::{Balance, SpreadPlan, WorkloadPlan};
+use crate::{Balance, SpreadPlan, WorkloadPlan, spec::limits::MAX_SERVERS};
 use inferometer_model::Url;
 use inferometer_model::url::{parse_url, shown_address};
 

@@ -3,10 +3,9 @@
 use inferometer_model::metrics::slo::{self, Comparison, Objective};
 
 use super::search::{at_least_1, share, varied};
-use crate::search::Over;
-use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec, levels, values};
 use crate::sweep::{FEWEST_REQUESTS, SweepPlan};
+use crate::{search::Over, spec::limits::MAX_IN_FLIGHT};
 
 const KNEE: f64 = 0.95;
 const CONFIDENCE: f64 = 0.95;

@@ -1,16 +1,13 @@
 //! Resolves the server under test from a spec.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret};
-use inferometer_model::visible::is_escaped;
-use inferometer_model::{Url, did_you_mean};
+use inferometer_model::{Url, did_you_mean, visible::is_escaped};
 use serde_json::{Map, Value as Json};
 
-use crate::spec::limits::MAX_NAME;
 use crate::spec::{Known, Mistakes, OF_EMBEDDED, OF_TLS, Spec, SpecError, values};
-use crate::{LaunchPlan, SpreadPlan, TargetPlan, WorkloadPlan};
+use crate::{LaunchPlan, SpreadPlan, TargetPlan, WorkloadPlan, spec::limits::MAX_NAME};
 
 use super::spread::is_token;
 

@@ -1,8 +1,7 @@
 //! One address or several: `target = "http://a:8000"`, `target = ["http://a:8000", "http://b:8000"]`.
 
 use inferometer_model::json::{form, one_of};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
 /// The address of a server, or the addresses of several equal servers. A single address is serialized as

@@ -3,8 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::values::Value;
-use super::{Mistakes, values};
+use super::{Mistakes, values, values::Value};
 use inferometer_model::load::CountOf;
 use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_model::load::distribution::{Distribution, DistributionError};

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::limits::MAX_REQUESTS;
-use super::values::Value;
+use super::{limits::MAX_REQUESTS, values::Value};
 
 /// One mistake in a spec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

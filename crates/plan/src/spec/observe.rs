@@ -1,7 +1,6 @@
 //! The keys of a spec for observing the server's metrics and its cards during a measurement.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use clap::Args;
 use inferometer_model::Url;

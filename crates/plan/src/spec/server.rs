@@ -1,8 +1,7 @@
 //! `[server]`: the server that a run starts, as the user writes it. A preset has the same keys. This module
 //! starts no process.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use inferometer_model::Secrets;
 use inferometer_model::json::{form, one_of};

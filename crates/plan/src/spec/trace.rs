@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::values::Value;
-use super::{Mistakes, values};
+use super::{Mistakes, values, values::Value};
 use crate::{TraceFormat, TracePlan, TraceWindow};
 use inferometer_model::did_you_mean;
 

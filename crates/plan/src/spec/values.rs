@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use derive_more::{Display, From};
-use inferometer_model::json::one_of;
-use inferometer_model::secrets::names_a_secret_parameter;
+use inferometer_model::{json::one_of, secrets::names_a_secret_parameter};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 

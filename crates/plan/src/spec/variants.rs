@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::Secrets;
-use inferometer_model::secrets::secrets_in_words;
+use inferometer_model::{Secrets, secrets::secrets_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::limits::MAX_SERVERS;
-use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value};
+use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value, limits::MAX_SERVERS};
 
 /// The keys of a `[[target]]`: the options that may differ between servers that get the same requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::InFlight;
-use super::serving::ServingLimits;
+use super::{blocks::InFlight, serving::ServingLimits};
 use crate::template::{BlockPass, Template};
 use crate::{AgentsPlan, DrawnPlan, PrefixPlan, RowsPlan, TracePlan};
 use inferometer_model::CellPlan;

@@ -1,16 +1,13 @@
 //! Reads the passes of a stored run or of a result file, so that they can be simulated with the same rates, limits,
 //! lengths and arrivals. It simulates nothing.
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::prediction::Columns;
-use inferometer_analysis::table_import::PublishedRow;
+use inferometer_analysis::{Summary, prediction::Columns, table_import::PublishedRow};
 use inferometer_engine::EngineConfig;
 use inferometer_formats::import::Import;
 use inferometer_model::{CellPlan, PassKind, Target};
 use inferometer_store::StoredRun;
 
-use super::MeasuredRows;
-use super::measured_on::of_target;
+use super::{MeasuredRows, measured_on::of_target};
 use crate::{MeasuredPass, Unpredictable, measured_passes, passes_of};
 
 impl MeasuredRows {

@@ -7,8 +7,7 @@ use inferometer_analysis::table_import::{
 use inferometer_engine::text_blocks::ClosedLoopLoad;
 use inferometer_model::CellPlan;
 
-use super::MeasuredRows;
-use super::measured_on::of_place;
+use super::{MeasuredRows, measured_on::of_place};
 use crate::Unpredictable;
 
 /// If a page contains this text, its tables state prompt lengths in characters, not in tokens.

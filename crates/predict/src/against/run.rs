@@ -1,16 +1,13 @@
 //! Reads the measured rows of a stored run, which may be imported from another tool. This module compares
 //! nothing.
 
-use inferometer_analysis::table_import::PublishedRow;
-use inferometer_analysis::{Imported, PassSummary, Summary};
-use inferometer_engine::EngineConfig;
-use inferometer_engine::text_blocks::ClosedLoopLoad;
+use inferometer_analysis::{Imported, PassSummary, Summary, table_import::PublishedRow};
+use inferometer_engine::{EngineConfig, text_blocks::ClosedLoopLoad};
 use inferometer_model::{CellPlan, PassKind, Severity, code};
 use inferometer_store::StoredRun;
 
-use super::measured_on::of_target;
 use super::passes::{is_of_published_passes, of_passes};
-use super::{Counts, MeasuredRows};
+use super::{Counts, MeasuredRows, measured_on::of_target};
 use crate::Unpredictable;
 
 /// The rows of a stored run.

@@ -1,8 +1,7 @@
 //! The axes of charts: their quantity, unit, scale, range and ticks. The script of a page has a copy of the
 //! algorithm for ticks in `page/axis.js`; a test compares the results of both.
 
-use crate::number::decimal;
-use crate::significant;
+use crate::{number::decimal, significant};
 
 /// A horizontal or vertical axis of a chart.
 #[derive(Clone, Debug, PartialEq)]

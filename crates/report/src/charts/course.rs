@@ -4,10 +4,9 @@
 use inferometer_analysis::PassSummary;
 use inferometer_model::OutcomeKind;
 
-use crate::chart::thin::bands;
 use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
-use crate::{count, significant};
+use crate::{chart::thin::bands, count, significant};
 
 /// The chart of a pass over time; absent if the pass sent no request. `points` is the maximum number of
 /// points of a line.

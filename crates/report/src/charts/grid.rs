@@ -9,8 +9,7 @@
 use inferometer_model::metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
 
-use inferometer_analysis::cell::CellSpread;
-use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_analysis::{Cell, PassSummary, Summary, cell::CellSpread};
 use inferometer_model::stats::{Distribution, Spread};
 
 use super::positions::{FigureLine, OverPositions, Point};

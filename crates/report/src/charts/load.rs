@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_analysis::search::load_text;
-use inferometer_analysis::{Cell, PassSummary, Summary};
-use inferometer_model::metrics::registry;
-use inferometer_model::{Definition, PassKind, Statistic};
+use inferometer_analysis::{Cell, PassSummary, Summary, search::load_text};
+use inferometer_model::{Definition, PassKind, Statistic, metrics::registry};
 
 use super::objective;
 use crate::Traces;

@@ -24,11 +24,8 @@ mod timeline;
 
 use inferometer_analysis::{PassSummary, Summary};
 
-use crate::ab::AbDocument;
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
-use crate::comparison::Comparison;
-use crate::trace::PassTrace;
-use crate::{Traces, label};
+use crate::{Traces, ab::AbDocument, comparison::Comparison, label, trace::PassTrace};
 
 pub(crate) use latency::tail_table;
 

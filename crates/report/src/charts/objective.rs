@@ -2,8 +2,7 @@
 //! them.
 
 use inferometer_analysis::Summary;
-use inferometer_model::metrics::slo;
-use inferometer_model::{Definition, Statistic};
+use inferometer_model::{Definition, Statistic, metrics::slo};
 
 use crate::chart::{Scale, Series, Shape, Tint};
 

@@ -6,15 +6,13 @@
 
 use inferometer_analysis::search::{LoadAnswer, load_text};
 use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary};
-use inferometer_model::digits::Decimals;
 use inferometer_model::metrics::{registry, tpot, ttft};
-use inferometer_model::{Definition, Statistic};
+use inferometer_model::{Definition, Statistic, digits::Decimals};
 use inferometer_plan::search::Over;
 
 use super::objective;
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, ends};
-use crate::number::with_unit;
-use crate::{Traces, count, search, significant};
+use crate::{Traces, count, number::with_unit, search, significant};
 
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 170.0;

@@ -1,9 +1,8 @@
 //! The charts of sweeps: latency over throughput, throughput over load with the knee, and output tokens/s
 //! per card (or of the whole server) over output tokens/s per user. Each server has its own line.
 
-use inferometer_analysis::search::load_text;
 use inferometer_analysis::sweep::{FigureInterval, KneeAnswer, LevelAnswer};
-use inferometer_analysis::{Summary, SweepAnswer};
+use inferometer_analysis::{Summary, SweepAnswer, search::load_text};
 use inferometer_model::digits::Decimals;
 use inferometer_plan::search::Over;
 

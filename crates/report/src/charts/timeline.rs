@@ -6,11 +6,10 @@ use inferometer_analysis::Summary;
 use super::choice;
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
-use crate::number::two_significant;
 use crate::trace::{
     CardCourse, Line, MOST_POINTS, PassTrace, ServerCourse, parts_within, thinned_to,
 };
-use crate::{Traces, count};
+use crate::{Traces, count, number::two_significant};
 
 /// The maximum number of points of a line over all passes together. The limit for a single pass is at least
 /// [`FEWEST`].

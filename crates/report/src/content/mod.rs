@@ -7,15 +7,13 @@ mod server;
 
 use links::{link_records, link_rows};
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::verdict::Validity;
+use inferometer_analysis::{Summary, verdict::Validity};
 use inferometer_model::{Finding, Severity};
 
-use crate::chart::Chart;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::{
-    MISSING, Table, Traces, answers, extra_tables, headline, label, left, mark, published, right,
-    table,
+    MISSING, Table, Traces, answers, chart::Chart, extra_tables, headline, label, left, mark,
+    published, right, table,
 };
 
 /// The inputs of a report.

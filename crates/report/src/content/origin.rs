@@ -7,8 +7,7 @@ use inferometer_model::metrics::{CoveredRequests, Origin};
 
 use super::ReportInput;
 use crate::document::{Block, Span, code_fact, fact, plain};
-use crate::number::bytes;
-use crate::{Align, MISSING, Table, count};
+use crate::{Align, MISSING, Table, count, number::bytes};
 
 /// The machine of the client, and the cards of the server's machine. Adds nothing for imported results.
 pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {

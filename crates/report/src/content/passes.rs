@@ -2,10 +2,8 @@
 //! No figure combines several passes.
 
 use inferometer_analysis::{Cell, PassSummary, Summary, trust};
-use inferometer_model::Statistic;
-use inferometer_model::digits::Decimals;
 use inferometer_model::metrics::{registry, send_delay};
-use inferometer_model::stats::Distribution;
+use inferometer_model::{Statistic, digits::Decimals, stats::Distribution};
 
 use super::ReportInput;
 use crate::document::{Block, plain};

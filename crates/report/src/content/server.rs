@@ -6,8 +6,7 @@ use inferometer_analysis::{PassSummary, Summary};
 use inferometer_model::metrics::{itl, ttft};
 
 use crate::document::{Block, plain};
-use crate::number::bytes;
-use crate::{Align, MISSING, Table, count, left, right, significant};
+use crate::{Align, MISSING, Table, count, left, number::bytes, right, significant};
 
 /// Adds the section on the metrics of the server in each pass. Adds nothing if the metrics were not read.
 pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {

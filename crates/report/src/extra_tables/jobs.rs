@@ -5,8 +5,7 @@ use inferometer_analysis::jobs::{JobsSummary, Quantiles};
 use inferometer_model::metrics::job_data::ExpectedCache;
 use inferometer_model::metrics::jobs::PER_HOUR;
 
-use crate::number::two_decimals;
-use crate::{MISSING, Table, count, left, right, significant};
+use crate::{MISSING, Table, count, left, number::two_decimals, right, significant};
 
 /// A row per pass with jobs: how many completed, how long they took, and what share of this time had calls in flight.
 pub(super) fn jobs(summary: &Summary) -> Table {

@@ -2,8 +2,7 @@
 //! computed here.
 
 use inferometer_analysis::observed::{Level, SourceMetrics};
-use inferometer_analysis::part::PartFigures;
-use inferometer_analysis::{PassSummary, Summary, trust};
+use inferometer_analysis::{PassSummary, Summary, part::PartFigures, trust};
 use inferometer_model::metrics::registry;
 
 use crate::mark::marked;

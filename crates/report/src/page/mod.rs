@@ -10,8 +10,7 @@ mod table;
 
 use std::sync::OnceLock;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 
 use crate::plot::Theme;

@@ -5,9 +5,7 @@
 use inferometer_model::visible;
 use serde_json::{Map, Value, json};
 
-use super::layout::Layout;
-use super::look::Look;
-use super::theme::Theme;
+use super::{layout::Layout, look::Look, theme::Theme};
 use crate::chart::{Arrangement, Axis, Chart, Range, Scale, Series, Shape, Tick};
 
 /// The JSON of a chart, escaped for a script element.

@@ -3,11 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::layout::Layout;
 use super::look::{SAMPLE, sample};
 use super::svg::{Svg, coordinate};
-use super::theme::Theme;
-use super::{axes, data, ink, legend};
+use super::{axes, data, ink, layout::Layout, legend, theme::Theme};
 use crate::chart::{Chart, Legend, Series};
 use crate::escape::xml;
 

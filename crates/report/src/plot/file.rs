@@ -5,8 +5,7 @@ use super::font::{Font, LEGEND, NOTE, NOTICE, SUBJECT, TITLE};
 use super::layout::{Layout, MARGIN};
 use super::look::{SAMPLE, sample};
 use super::svg::{Anchor, Svg};
-use super::theme::Theme;
-use super::{axes, ink, legend, line_ends};
+use super::{axes, ink, legend, line_ends, theme::Theme};
 use crate::chart::{Chart, Legend, Series};
 
 /// The vertical positions, in pixels, of the baselines of the title and of the line below it.

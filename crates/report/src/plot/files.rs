@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::{Theme, file, png};
-use crate::ReportError;
-use crate::chart::Chart;
+use crate::{ReportError, chart::Chart};
 
 /// Pixels of a PNG file for each unit of the SVG drawing.
 const PNG_SCALE: f32 = 2.0;

@@ -4,12 +4,10 @@
 
 use std::fmt::Write as _;
 
-use super::font::VALUE;
 use super::labels::{Area, Spot, Taken};
 use super::layout::{Layout, PanelLayout};
-use super::look::Look;
 use super::svg::{Anchor, Svg, coordinate};
-use super::theme::Paint;
+use super::{font::VALUE, look::Look, theme::Paint};
 use crate::chart::{Panel, Series, Shape};
 use crate::significant;
 

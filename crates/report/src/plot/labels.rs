@@ -1,8 +1,7 @@
 //! Chooses places for the labels of a panel: if possible inside the panel, and where no line, marker or other label is.
 //! All positions are in pixels. This module does not draw.
 
-use super::font::VALUE;
-use super::svg::Anchor;
+use super::{font::VALUE, svg::Anchor};
 
 /// The space beside a label, and above and below it.
 const PADDING: (f64, f64) = (2.0, 3.0);

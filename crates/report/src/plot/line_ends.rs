@@ -2,11 +2,9 @@
 //! bottom they have the same order as the ends of the lines.
 
 use super::font::{LEGEND, NOTE};
-use super::ink::Pen;
 use super::layout::{Layout, PanelLayout};
-use super::look::Look;
 use super::svg::{Anchor, Svg};
-use super::theme::Paint;
+use super::{ink::Pen, look::Look, theme::Paint};
 use crate::chart::Panel;
 
 /// The smallest vertical distance between names, in pixels.

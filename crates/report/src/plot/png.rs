@@ -1,11 +1,9 @@
 //! Converts an SVG to pixels.
 
-use std::collections::HashMap;
-use std::io::Write as _;
+use std::{collections::HashMap, io::Write as _};
 
 use ab_glyph::Rect;
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use flate2::{Compression, write::ZlibEncoder};
 use png::{BitDepth, ColorType, Encoder, EncodingError, chunk};
 use resvg::tiny_skia::{Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{self, roxmltree};

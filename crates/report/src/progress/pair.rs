@@ -1,8 +1,7 @@
 //! The state of a comparison of two servers after a pair of blocks.
 
 use inferometer_analysis::ab::{Ab, Block};
-use inferometer_model::Change;
-use inferometer_model::digits::significant;
+use inferometer_model::{Change, digits::significant};
 use inferometer_plan::ab::AbPlan;
 use serde::Serialize;
 

@@ -13,8 +13,7 @@ pub(crate) use keeping::{keeping, rules};
 pub(crate) use serving_run::serving_run;
 pub(crate) use sizes::blocks;
 
-use inferometer_analysis::blocks::BlockFigures;
-use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_analysis::{Cell, PassSummary, Summary, blocks::BlockFigures};
 
 /// The passes over text blocks, in the order in which they were carried out.
 pub(crate) fn passes(summary: &Summary) -> Vec<(&Cell, &PassSummary, &BlockFigures)> {

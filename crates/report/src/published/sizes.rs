@@ -3,12 +3,10 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::blocks::BlockFigures;
+use inferometer_analysis::{Summary, blocks::BlockFigures};
 
 use super::passes;
-use crate::escape::heading;
-use crate::{MISSING, Table, count, label, left, right, significant};
+use crate::{MISSING, Table, count, escape::heading, label, left, right, significant};
 
 /// Markdown with one table per input size, in the form of the published measurement. A line such as
 /// `**input 100**` is above each table. The columns are the mean number of output tokens per answer,

@@ -7,8 +7,7 @@
 mod course;
 mod sample;
 
-use inferometer_analysis::drawn::Drawn;
-use inferometer_analysis::{Cell, PassSummary, Summary};
+use inferometer_analysis::{Cell, PassSummary, Summary, drawn::Drawn};
 use inferometer_model::{
     CellPlan, Detail, Nanos, Observed, Outcome, OutcomeKind, Record, Timeline,
 };

@@ -3,19 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::Summary;
 use inferometer_analysis::ab::{AbAnswer, AbSide, Sides};
-use inferometer_analysis::compare::parse_gate;
-use inferometer_model::target::Side;
-use inferometer_model::{CellPlan, PassPlan};
+use inferometer_analysis::{Summary, compare::parse_gate};
+use inferometer_model::{CellPlan, PassPlan, target::Side};
 use inferometer_plan::Plan;
-use inferometer_report::PlotFiles;
-use inferometer_report::ab::AbDocument;
+use inferometer_report::{PlotFiles, ab::AbDocument};
 use inferometer_store::{Store, StoredRun};
 
 use super::measure::{document, is_out_of_time, place_of};
-use crate::results::outputs;
-use crate::{FromLog, Outputs, RunError, summarise_log};
+use crate::{FromLog, Outputs, RunError, results::outputs, summarise_log};
 
 /// An answer that was computed again.
 pub struct AnsweredAgain {

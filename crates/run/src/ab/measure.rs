@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::ab::{AbAnswer, AbEnding, AbSide, Block, Sides};
-use inferometer_analysis::compare::Condition;
-use inferometer_analysis::{PassSummary, Summary};
+use inferometer_analysis::{PassSummary, Summary, compare::Condition};
 use inferometer_model::digits::percent;
 use inferometer_model::target::{Origin, Side};
 use inferometer_model::url::parse_url;
@@ -13,19 +12,16 @@ use inferometer_model::{CellPlan, OutcomeCounts, PassPlan, StopReason, code};
 use inferometer_net::http::client::lead_to_same_server;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{AbSpec, Spec, Variant};
-use inferometer_report::PlotFiles;
 use inferometer_report::ab::{AB_SCHEMA, AbDocument};
-use inferometer_report::progress::Notice;
+use inferometer_report::{PlotFiles, progress::Notice};
 
 use super::settings::limits_not_reached;
-use crate::inputs::credentials;
-use crate::inputs::resolve::fresh_salt;
-use crate::results::outputs;
 use crate::session::{Pairing, carry_out_pairs};
 use crate::verdict::{failures, suspect};
 use crate::{
     Context, Events, Finished, Host, Member, Outputs, PlanError, PlanInputs, ReportFiles, RunError,
-    RunRequest, Servers, Shortfall, Strictness, Variables, resolve_with,
+    RunRequest, Servers, Shortfall, Strictness, Variables, inputs::credentials,
+    inputs::resolve::fresh_salt, resolve_with, results::outputs,
 };
 
 /// The prefix of the name of a comparison.

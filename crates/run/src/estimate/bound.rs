@@ -3,12 +3,9 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::NextTrial;
-use inferometer_analysis::sweep::NextLevel;
-use inferometer_plan::ab::AbPlan;
+use inferometer_analysis::{search::NextTrial, sweep::NextLevel};
 use inferometer_plan::search::{Over, SearchPlan};
-use inferometer_plan::sweep::SweepPlan;
-use inferometer_plan::{Plan, Procedure, Repeat, TargetPlan};
+use inferometer_plan::{Plan, Procedure, Repeat, TargetPlan, ab::AbPlan, sweep::SweepPlan};
 use inferometer_report::progress::{AbCost, AllAtLowest, Chosen, Notice, SearchCost, SweepCost};
 
 /// The maximum number of requests of the trial whose time is estimated. The time of a larger trial is computed from the

@@ -1,7 +1,6 @@
 //! How long a run will take, estimated before it starts.
 
-use std::convert::Infallible;
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
 use inferometer_engine::{Engine, EngineConfig, profile::profile, table};
 use inferometer_model::{CellPlan, PassPlan, Request};

@@ -3,8 +3,7 @@
 
 use inferometer_drive::of_answer;
 use inferometer_model::PassPlan;
-use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
-use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
+use inferometer_plan::{Plan, TargetPlan, WorkloadPlan, spec::limits::MAX_IN_FLIGHT};
 use inferometer_workload::MAX_DATA_SET_BYTES;
 use serde::Serialize;
 

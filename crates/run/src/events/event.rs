@@ -1,13 +1,11 @@
 //! The events of a run in progress. Progress bars, dashboards, scrapers and terminal lines read this stream.
 //! No result is computed from it.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::{sync::Arc, sync::atomic::AtomicU64};
 
 use inferometer_analysis::{PassSummary, Summary};
 use inferometer_drive::Live;
-use inferometer_model::sample::Sample;
-use inferometer_model::{CellPlan, Finding, Process, Record, Target, Timeline};
+use inferometer_model::{CellPlan, Finding, Process, Record, Target, Timeline, sample::Sample};
 use inferometer_report::progress::{Notice, PairEnded};
 use inferometer_store::PassBegin;
 

@@ -1,32 +1,26 @@
 //! Runs a plan with several servers: one run for each server in each round. In a round, all servers get the same
 //! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::compare::Subject;
 use inferometer_analysis::effect::{SweptRun, effects};
-use inferometer_analysis::load_ranking::load_rankings;
-use inferometer_analysis::predicted_ranking::judge_predictions;
-use inferometer_analysis::ranking::rankings;
-use inferometer_model::target::Origin;
-use inferometer_model::{PassPlan, code};
+use inferometer_analysis::{
+    Summary, compare::Subject, load_ranking::load_rankings, predicted_ranking::judge_predictions,
+    ranking::rankings,
+};
+use inferometer_model::{PassPlan, code, target::Origin};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
-use inferometer_report::PlotFiles;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
-use inferometer_report::progress::Notice;
+use inferometer_report::{PlotFiles, progress::Notice};
 
 use super::estimate;
 use super::names::{file_name, salt_of_round};
-use crate::inputs::credentials;
-use crate::inputs::resolve::fresh_salt;
-use crate::results::outputs;
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
 use crate::{
     Context, Events, Finished, Host, Outputs, PlanError, RunError, RunRequest, Servers, Shortfall,
-    Strictness, Variables, carry_out, judge, resolve,
+    Strictness, Variables, carry_out, inputs::credentials, inputs::resolve::fresh_salt, judge,
+    resolve, results::outputs,
 };
 
 /// A plan with several servers, resolved.

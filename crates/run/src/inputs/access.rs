@@ -7,8 +7,7 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_net::http::client::ServerAccess;
 use inferometer_net::http::proxy::{Proxies, Proxy};
 use inferometer_net::tls::{Identity, TlsClient, TlsError, Trust};
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, spec::Spec};
 
 use super::credentials::Variables;
 use crate::PlanError;

@@ -1,7 +1,6 @@
 //! Access to the server: the API key, as a header. Secrets are never stored.
 
-use inferometer_model::secrets::names_a_secret;
-use inferometer_model::{Secrets, visible};
+use inferometer_model::{Secrets, secrets::names_a_secret, visible};
 use inferometer_net::http::proxy::Proxies;
 use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;

@@ -1,9 +1,7 @@
 //! Shows a resolved plan, for people and for programs. This module sends nothing.
 
-use inferometer_plan::spec::Spec;
-use inferometer_plan::{Plan, Procedure};
-use inferometer_report::progress::Notice;
-use inferometer_report::spec_toml;
+use inferometer_plan::{Plan, Procedure, spec::Spec};
+use inferometer_report::{progress::Notice, spec_toml};
 
 use super::resolve::spelled_out;
 use crate::estimate::bound::{self, LongestRun};

@@ -4,19 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use inferometer_engine::card::is_card_file;
-use inferometer_engine::model::ModelSpec;
-use inferometer_engine::profile::profiles;
-use inferometer_model::load::Recording;
-use inferometer_model::request::sha256_hex;
-use inferometer_model::target::Origin;
-use inferometer_model::{CellPlan, PassPlan};
+use inferometer_engine::{card::is_card_file, model::ModelSpec, profile::profiles};
+use inferometer_model::{CellPlan, PassPlan, load::Recording, request::sha256_hex, target::Origin};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
-use inferometer_plan::template::Template;
-use inferometer_plan::{Plan, TargetPlan};
-use inferometer_report::PlotFiles;
-use inferometer_report::plot::Form;
+use inferometer_plan::{Plan, TargetPlan, template::Template};
+use inferometer_report::{PlotFiles, plot::Form};
 
 use super::access;
 use super::credentials::{self, Variables};

@@ -1,12 +1,9 @@
 //! The sockets of this machine, on one or several event loops, each with its own thread. Also determines how many event
 //! loops a plan needs.
 
-use std::io;
-use std::thread::panicking;
-use std::time::Duration;
+use std::{io, thread::panicking, time::Duration};
 
-use inferometer_model::target::EventLoopCount;
-use inferometer_model::{Bound, Nanos, PassPlan};
+use inferometer_model::{Bound, Nanos, PassPlan, target::EventLoopCount};
 use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker, spawn_scoped};
 use inferometer_plan::{Plan, Procedure};
 

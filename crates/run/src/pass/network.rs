@@ -1,8 +1,7 @@
 //! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. A run has the
 //! same steps on both networks. The sockets are in [`super::event_loops`].
 
-use std::io;
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_net::virtual_net::{VirtualNet, run, run_until};

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use inferometer_drive::Waits;
-use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::{Nanos, Process};
+use inferometer_model::{Nanos, Process, stats::histogram::Histogram};
 use inferometer_net::{LoopStats, StampStats, process_cpu_time};
 
 use super::network::Network;

@@ -1,27 +1,22 @@
 //! Runs one pass: runs the load generator on this thread or on several threads, and sends its records to a recorder.
 //! Computes and stores nothing itself.
 
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{io, sync::Arc, time::Duration};
 
 use inferometer_analysis::stop::StopWatch;
 use inferometer_drive::{
     Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, StartGate, Watcher,
 };
-use inferometer_model::load::Share;
-use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source};
+use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source, load::Share};
 use inferometer_net::http::proxy::{Proxy, Tunnelled};
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
-use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
-use inferometer_plan::{Plan, Procedure};
+use inferometer_plan::{Plan, Procedure, spec::limits::MAX_IN_FLIGHT};
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::FieldChange;
 
-use super::network::Network;
-use super::process_watch::ProcessWatch;
+use super::{network::Network, process_watch::ProcessWatch};
 use crate::ServerSpread;
 
 /// Runs the passes of a run, one after the other.

@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use inferometer_model::source::Prepared;
-use inferometer_model::{CellPlan, Prompt, Request};
+use inferometer_model::{CellPlan, Prompt, Request, source::Prepared};
 use inferometer_workload::{PromptForm, PromptScope, RequestBatch};
 
 use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};

@@ -7,9 +7,8 @@ use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::{JobsNeeded, PassJobs, PromptScope};
 
-use super::source::PassRequests;
-use super::workload::Prompts;
 use super::workload_hash::{Offsets, WorkloadHash};
+use super::{source::PassRequests, workload::Prompts};
 use crate::RunError;
 
 /// Makes the conversations of a pass, and adds them to the hash of the workload.

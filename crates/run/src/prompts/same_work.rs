@@ -5,10 +5,7 @@ use inferometer_model::{CellPlan, Environment, PassPlan};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 
-use super::cursor::PromptCursor;
-use super::supply::supply;
-use super::workload::Prompts;
-use super::workload_hash::WorkloadHash;
+use super::{cursor::PromptCursor, supply::supply, workload::Prompts, workload_hash::WorkloadHash};
 use crate::RunError;
 
 /// The requests of an earlier run, which this run must send again.

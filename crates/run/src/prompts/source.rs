@@ -4,9 +4,8 @@
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::source::Supply;
 use inferometer_model::stats::seed::{below, rng};
-use inferometer_model::{Prompt, Request, Source};
+use inferometer_model::{Prompt, Request, Source, source::Supply};
 use inferometer_net::spawn;
 use inferometer_workload::{Note, PromptScope};
 use rand_chacha::ChaCha8Rng;

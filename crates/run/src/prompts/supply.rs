@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use inferometer_model::source::Prepared;
-use inferometer_model::{CellPlan, PassPlan, Request, Source};
+use inferometer_model::{CellPlan, PassPlan, Request, Source, source::Prepared};
 use inferometer_plan::{Grid, Plan};
 use inferometer_store::PassBegin;
 use inferometer_workload::{PromptScope, RequestBatch};
 
 use super::chunked_source::{self, MAX_BYTES_IN_MEMORY};
-use super::conversations;
 use super::source::{BATCH, PassRequests, Shuffled, SourceError, ThreadedSource};
-use super::workload::Prompts;
-use super::workload_hash::WorkloadHash;
+use super::{conversations, workload::Prompts, workload_hash::WorkloadHash};
 use crate::RunError;
 
 /// Makes the requests of a pass and adds them to the hash of the workload. If a pass is limited only by time, its first

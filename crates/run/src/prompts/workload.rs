@@ -1,8 +1,7 @@
 //! Opens the workload of a run, and makes the prompts of each cell and pass.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::{path::PathBuf, sync::Arc};
 
 use inferometer_model::{CellPlan, Finding, Request};
 use inferometer_plan::{Plan, WorkloadPlan};

@@ -5,8 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use inferometer_model::load::{Due, LoadModel, Step};
-use inferometer_model::request::WorkloadHasher;
-use inferometer_model::{PassPlan, Request, load_model};
+use inferometer_model::{PassPlan, Request, load_model, request::WorkloadHasher};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::replay::{DumpHeader, DumpLine};

@@ -8,8 +8,7 @@ use inferometer_analysis::inspect::{
 };
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
-use inferometer_model::record::Skipped;
-use inferometer_model::{Finding, Observed, Process, Severity, Timeline, code};
+use inferometer_model::{Finding, Observed, Process, Severity, Timeline, code, record::Skipped};
 use inferometer_plan::{Plan, TraceFormat, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;

@@ -1,10 +1,9 @@
 //! The queue of records from the load generator to the thread that writes them. Its memory is limited:
 //! while it is full, no request begins.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use inferometer_cluster::SentRecord;
 use inferometer_drive::Recorder;

@@ -1,12 +1,8 @@
 //! Writes the records of a run in progress: into its log, the index of the store, and the figures of their
 //! pass. The writing runs on a separate thread, so that the load generator writes nothing.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{TryRecvError, sync_channel};
-use std::thread;
-use std::time::Duration;
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, thread, time::Duration};
 
 use inferometer_analysis::Summary;
 use inferometer_model::{Observed, OutcomeCounts, Process, Record, Timeline, Tokenizer};

@@ -1,8 +1,6 @@
 //! A cell that an earlier run has measured, at least in part.
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::search::SearchEnding;
-use inferometer_analysis::sweep::SweepEnding;
+use inferometer_analysis::{Summary, search::SearchEnding, sweep::SweepEnding};
 use inferometer_model::CellPlan;
 use inferometer_store::LoggedPass;
 

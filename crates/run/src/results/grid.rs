@@ -1,13 +1,11 @@
 //! Groups the passes of a run, and the trials of a search or a sweep, by the cells of the grid.
 
-use inferometer_analysis::ab::Block;
-use inferometer_analysis::cell;
-use inferometer_analysis::refusal::are_all_refused;
-use inferometer_analysis::sweep::SweepEnding;
 use inferometer_analysis::trials::{TrialResult, Trials};
-use inferometer_analysis::{Cell, PassSummary, SearchAnswer, SweepAnswer};
-use inferometer_model::CellPlan;
-use inferometer_model::record::Skipped;
+use inferometer_analysis::{
+    Cell, PassSummary, SearchAnswer, SweepAnswer, ab::Block, cell, refusal::are_all_refused,
+    sweep::SweepEnding,
+};
+use inferometer_model::{CellPlan, record::Skipped};
 use inferometer_plan::Plan;
 use inferometer_report::Traces;
 

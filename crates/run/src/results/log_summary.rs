@@ -1,8 +1,6 @@
 //! Computes the results of a stored run again, from the records in its log.
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::ab::Block;
-use inferometer_analysis::prediction_error::error_summaries;
+use inferometer_analysis::{Summary, ab::Block, prediction_error::error_summaries};
 use inferometer_model::{Finding, Timeline, code};
 use inferometer_plan::Plan;
 use inferometer_report::Traces;
@@ -10,8 +8,7 @@ use inferometer_store::{PassItem, StoreError, StoredRun};
 
 use super::grid::Grid;
 use super::summarise::{RunFacts, judge_by_ranges, summarise};
-use crate::recording::pass_figures::PassFigures;
-use crate::recording::resumed_cell::stored_ending;
+use crate::{recording::pass_figures::PassFigures, recording::resumed_cell::stored_ending};
 
 /// Results that were computed again.
 pub struct FromLog {

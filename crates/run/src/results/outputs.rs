@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::Summary;
 use inferometer_plan::Plan;
 use inferometer_report::ab::{self, AbDocument};
-use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::{
-    PlotFiles, ReportInput, Traces, ab_page, charts, comparison_page, csv, html, json, markdown,
-    plan_toml, published, table,
+    PlotFiles, ReportInput, Traces, ab_page, chart::Chart, charts, comparison_page, csv, html,
+    json, markdown, plan_toml, published, table,
 };
 use inferometer_store::RunId;
 

@@ -1,21 +1,16 @@
 //! Computes the summary of a run. The summary depends only on the run's figures, on its findings, and on facts that
 //! are not in the records.
 
-use inferometer_analysis::cell;
-use inferometer_analysis::inspect::skipped_finding;
-use inferometer_analysis::judge::judge;
-use inferometer_analysis::ranks::RankSummary;
-use inferometer_analysis::search;
-use inferometer_analysis::summary::SUMMARY_SCHEMA;
 use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
-use inferometer_analysis::{Cell, PassSummary, SearchAnswer, Summary, inspect, sweep, validity};
-use inferometer_model::target::Tool;
-use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code};
+use inferometer_analysis::{
+    Cell, PassSummary, SearchAnswer, Summary, cell, inspect, inspect::skipped_finding,
+    judge::judge, ranks::RankSummary, search, summary::SUMMARY_SCHEMA, sweep, validity,
+};
+use inferometer_model::{Environment, Finding, StopReason, Target, calendar, code, target::Tool};
 use inferometer_plan::{Plan, Procedure};
 
-use super::grid::Grid;
-use super::precision;
+use super::{grid::Grid, precision};
 
 /// The facts about a run that are not in its records.
 pub struct RunFacts<'a> {

@@ -9,15 +9,12 @@ pub(crate) use sent::{SentPass, sent_before};
 
 use std::path::Path;
 
-use inferometer_model::target::Origin;
-use inferometer_model::{Detail, Record};
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
+use inferometer_model::{Detail, Record, target::Origin};
+use inferometer_plan::{Plan, spec::Spec};
 use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
-use crate::recording::resumed_cell::stored_ending;
-use crate::{ResumedCell, RunError};
+use crate::{ResumedCell, RunError, recording::resumed_cell::stored_ending};
 
 /// A run that is resumed.
 pub struct EarlierRun {

@@ -9,9 +9,7 @@ use inferometer_report::progress::PairEnded;
 use inferometer_store::Store;
 
 use super::{Finished, RunRequest, Session, prepare};
-use crate::pass::event_loops::EventLoops;
-use crate::target::reach;
-use crate::{Event, Network, RunError, Servers};
+use crate::{Event, Network, RunError, Servers, pass::event_loops::EventLoops, target::reach};
 
 /// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {

@@ -1,7 +1,6 @@
 //! Whether the data set had enough requests for a pass. Does not read the data set.
 
-use inferometer_model::load::ReplayPlan;
-use inferometer_model::{Finding, PassPlan, code};
+use inferometer_model::{Finding, PassPlan, code, load::ReplayPlan};
 
 /// Findings on a pass that had `requests` requests. `trace_length` is the number of requests of a trace that is
 /// repeated after its last request; `None` for other workloads.

@@ -1,18 +1,15 @@
 //! A rank other than 0: carries out the orders of rank 0, and measures its share of each pass. The rank
 //! stores nothing: it sends its records to rank 0.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::{path::Path, sync::Arc, sync::atomic::Ordering};
 
 use inferometer_cluster::{Member, Order, PassReport};
 use inferometer_drive::{Live, Recorder};
 use inferometer_model::{OutcomeCounts, PassPlan, Record};
 use inferometer_store::PassBegin;
 
-use super::RunRequest;
 use super::prepare::equip::{self, Equipped};
-use super::prepare::messages;
+use super::{RunRequest, prepare::messages};
 use crate::estimate::memory::PlanMemory;
 use crate::pass::event_loops::EventLoops;
 use crate::pass::runner::{PassPart, PassRunner, PlayedPass};

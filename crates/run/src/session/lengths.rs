@@ -7,9 +7,7 @@ use inferometer_model::CellPlan;
 use super::RunRequest;
 use super::prepare::equip::{equip, if_interrupted};
 use super::prepare::{CheckedPlan, overhead};
-use crate::pass::event_loops::EventLoops;
-use crate::target::reach;
-use crate::{Network, RunError, Servers};
+use crate::{Network, RunError, Servers, pass::event_loops::EventLoops, target::reach};
 
 /// The input and output lengths that are tried, from the shortest request on.
 const LENGTHS: [(u32, u32); 5] = [(32, 8), (64, 16), (128, 32), (256, 64), (512, 128)];

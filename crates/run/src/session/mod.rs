@@ -24,30 +24,21 @@ pub use lengths::{ChosenLengths, choose_lengths};
 
 use std::path::PathBuf;
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::ranks::RankSummary;
+use inferometer_analysis::{Summary, ranks::RankSummary};
 use inferometer_cluster::{Order, RankReport};
-use inferometer_model::calendar::rfc3339;
-use inferometer_model::request::BodyHasher;
-use inferometer_model::{CellPlan, Finding, code};
-use inferometer_plan::precision::Precision;
-use inferometer_plan::{Plan, Procedure, Repeat};
+use inferometer_model::{CellPlan, Finding, calendar::rfc3339, code, request::BodyHasher};
+use inferometer_plan::{Plan, Procedure, Repeat, precision::Precision};
 use inferometer_report::progress::Notice;
 use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, RunId};
 use inferometer_workload::PromptScope;
 
-use crate::pass::event_loops::EventLoops;
-use crate::pass::runner::PassRunner;
 use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
-use crate::recording::recorder::Recording;
-use crate::results::grid::Grid;
 use crate::results::summarise::{RunFacts, summarise};
-use crate::resume::SentPass;
-use crate::target::reach;
 use crate::{
     Context, EmbeddedServer, Event, Events, Network, Outputs, ReadyTarget, RunError, Servers,
-    Start, team,
+    Start, pass::event_loops::EventLoops, pass::runner::PassRunner, recording::recorder::Recording,
+    results::grid::Grid, resume::SentPass, target::reach, team,
 };
 use prefix_cache::PrefixCache;
 

@@ -1,8 +1,7 @@
 //! The passes of a run: warm-ups, and passes that are recorded.
 
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
+use std::{sync::atomic::Ordering, sync::mpsc::channel};
 
 use inferometer_cluster::{Lead, Order, RankReport};
 use inferometer_drive::{Live, Recorder};
@@ -10,20 +9,18 @@ use inferometer_model::{
     CellPlan, Finding, Observed, OutcomeCounts, PassPlan, Record, Source, code, digits,
 };
 use inferometer_net::spawn_scoped;
-use inferometer_plan::stop::StopPlan;
-use inferometer_plan::{Plan, Procedure};
+use inferometer_plan::{Plan, Procedure, stop::StopPlan};
 use inferometer_store::{Ending, PassBegin, StoreError};
 use inferometer_workload::PromptScope;
 
 use super::{RunRequest, Session, dataset_exhausted, prompt_findings};
-use crate::estimate::memory::PlanMemory;
 use crate::pass::runner::{PassPart, PlayedPass};
 use crate::prompts::{self, PassRequests, WorkloadHash};
-use crate::recording::pass_figures::PassResult;
 use crate::recording::queue::{FromDriver, ToWriter, record_queue};
 use crate::team::{self, LeadGate};
 use crate::{
     Event, Network, PassEnded, PassStarted, PromptsStarted, RunError, Team, WarmUpStarted,
+    estimate::memory::PlanMemory, recording::pass_figures::PassResult,
 };
 
 /// Counts the outcomes of requests that are not recorded.

@@ -1,8 +1,7 @@
 //! Reports steps that take longer than two seconds.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use inferometer_net::spawn_scoped;
 use inferometer_report::progress::{Notice, SlowStep};

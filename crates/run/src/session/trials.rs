@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::Trial;
 use inferometer_analysis::trials::{TrialResult, Trials};
-use inferometer_analysis::{SearchAnswer, SweepAnswer};
+use inferometer_analysis::{SearchAnswer, SweepAnswer, search::Trial};
 use inferometer_model::{CellPlan, Code, Finding, Nanos, Severity, code};
 use inferometer_report::progress::{Notice, SearchTrial, SweepTrial};
 
-use super::Session;
-use super::prepare::overhead;
+use super::{Session, prepare::overhead};
 use crate::{Network, RunError};
 
 /// The maximum number of short requests between two trials.

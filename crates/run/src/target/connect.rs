@@ -2,8 +2,7 @@
 //! server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::{sync::mpsc::channel, time::Duration};
 
 use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ClientError, ServerAccess};

@@ -1,25 +1,21 @@
 //! The embedded engine as a server. It runs in a separate process, so that client and server share no thread
 //! and no allocator. If no program is given, it runs on a thread of this process.
 
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
+use std::{
+    ffi::OsString, net::SocketAddr, os::unix::process::CommandExt, path::Path, sync::Arc,
+    thread::JoinHandle,
+};
 
-use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
-use inferometer_engine::{Engine, EngineConfig, Noise};
-use inferometer_model::Url;
-use inferometer_model::url::parse_url;
-use inferometer_net::http::Server;
-use inferometer_net::thread::with_advice;
-use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
+use inferometer_engine::{Engine, EngineConfig, Noise, profile::profile};
+use inferometer_model::{Url, url::parse_url};
+use inferometer_net::{
+    Actor, EpollNet, Net, Ready, Wake, Waker, http::Server, thread::with_advice,
+};
 
 use crate::{EngineStartError, ProcessError, RunError, TargetError};
 

@@ -8,20 +8,17 @@ use inferometer_model::target::Facts;
 use inferometer_model::{Finding, Secrets, Target, Url, code, visible};
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::http::proxy::Proxy;
-use inferometer_plan::spec::limits::MAX_NAME;
-use inferometer_plan::{Grid, Plan, TargetPlan};
+use inferometer_plan::{Grid, Plan, TargetPlan, spec::limits::MAX_NAME};
 use inferometer_report::progress::Notice;
 use inferometer_servers::probe::{ServerInfo, USUAL_PORTS, find_local};
 use inferometer_wire::dialect::{Dialect, dialect};
 use inferometer_wire::http::path_segment;
 
 use super::connect::{ConnectOptions, Reached, connect, wait_for};
-use super::embedded::EmbeddedServer;
-use super::ignore_eos::IgnoreEos;
-use super::noise::noise_of;
-use super::ready::ReadyTarget;
 use super::servers::{self, Servers, Start};
-use super::spread;
+use super::{
+    embedded::EmbeddedServer, ignore_eos::IgnoreEos, noise::noise_of, ready::ReadyTarget, spread,
+};
 use crate::{Context, RunError, TargetError};
 
 /// The embedded engine ends answers to text blocks within this many tokens. The average length of its answers is then

@@ -2,10 +2,7 @@
 
 use inferometer_drive::Endpoint;
 use inferometer_model::{Finding, Target};
-use inferometer_net::Address;
-use inferometer_net::http::client::Client;
-use inferometer_net::http::proxy::Proxy;
-use inferometer_net::tls::TlsClient;
+use inferometer_net::{Address, http::client::Client, http::proxy::Proxy, tls::TlsClient};
 
 use super::embedded::EmbeddedServer;
 

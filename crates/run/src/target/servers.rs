@@ -2,11 +2,8 @@
 //! run needs the same server. It is started again if it died. The embedded engine of a plan without a server is not
 //! started here.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::{cell::RefCell, collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
 use inferometer_model::Url;
 use inferometer_plan::LaunchPlan;

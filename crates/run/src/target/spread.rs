@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
 use inferometer_model::{Finding, Target, code};
-use inferometer_net::Address;
-use inferometer_net::http::client::Client;
-use inferometer_net::tls::TlsClient;
+use inferometer_net::{Address, http::client::Client, tls::TlsClient};
 use inferometer_plan::{Plan, SpreadPlan, TargetPlan};
 use inferometer_store::PassBegin;
 

@@ -1,9 +1,7 @@
 //! The messages between a launching process and its guard, one JSON document per line. This file has only
 //! types.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,23 +1,18 @@
 //! The guard process. It starts a server and writes the server's log. When the guard's standard input closes,
 //! the guard ends the server with all descendants. The guard itself ends when no descendant is left.
 
-use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::{ffi::OsString, fs::File, os::unix::process::CommandExt, time::Duration};
 
-use inferometer_model::secrets;
-use inferometer_model::{Nanos, Secrets};
+use inferometer_model::{Nanos, Secrets, secrets};
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, spawn, wall_clock_ns,
 };
 
 use crate::launch::event::{Event, GuardConfig, ServerExit, Usage};
-use crate::launch::log::Log;
-use crate::launch::tree::Tree;
+use crate::{launch::log::Log, launch::tree::Tree};
 
 /// How often resource use is sampled. A sample takes some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);

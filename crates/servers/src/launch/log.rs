@@ -1,8 +1,7 @@
 //! The log of a server, limited to a number of bytes: its beginning and its end.
 
-use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Write};
+use std::{collections::VecDeque, fs::File};
 
 use inferometer_model::Secrets;
 

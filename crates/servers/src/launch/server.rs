@@ -2,24 +2,19 @@
 //! server, waits until the server is ready, checks whether it still runs, and ends it. The server is a child of
 //! the guard, never of this process.
 
-use std::ffi::OsStr;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::{ffi::OsStr, io::Write, os::unix::process::CommandExt, time::Duration};
 
 use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::{free_port, monotonic_now, thread};
 use inferometer_plan::{LaunchPlan, shell};
 
-use crate::launch::error::LaunchError;
 use crate::launch::event::{Event, GuardConfig, ServerExit, Usage};
-use crate::launch::guard::listen;
-use crate::probe::probe;
+use crate::{launch::error::LaunchError, launch::guard::listen, probe::probe};
 
 /// The longest time between two checks whether a starting server is ready, without the duration of a check.
 const CHECK_EVERY: Duration = Duration::from_millis(250);

@@ -1,7 +1,6 @@
 //! The descendants of a process and their resource use, from `/proc`. No process is ended here.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use inferometer_net::proc_units;
 

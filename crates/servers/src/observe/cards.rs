@@ -7,11 +7,9 @@ mod nvidia_smi;
 mod nvml;
 mod sysfs;
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
-use inferometer_model::sample::CardSample;
-use inferometer_model::target::Card;
+use inferometer_model::{sample::CardSample, target::Card};
 
 pub use dcgm::Dcgm;
 

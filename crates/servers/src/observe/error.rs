@@ -1,8 +1,6 @@
 //! The errors of this crate.
 
-use std::io;
-use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::{io, path::PathBuf, process::ExitStatus};
 
 use inferometer_net::http::client::ClientError;
 use nvml_wrapper::error::NvmlError;

@@ -9,9 +9,7 @@ use inferometer_model::Observed;
 use inferometer_model::sample::{Sample, ServerSample, SourceSample};
 use inferometer_net::{monotonic_now, thread_cpu_time};
 
-use crate::observe::cards::CardSource;
-use crate::observe::names::Histograms;
-use crate::observe::scrape::Scrape;
+use crate::{observe::cards::CardSource, observe::names::Histograms, observe::scrape::Scrape};
 
 /// After a poll, the observer waits at least this many times as long as the scrapes of this poll took. So a slow server
 /// spends at most a fiftieth of its time on scrapes.

@@ -1,7 +1,6 @@
 //! The answers to the requests of a probe: JSON, or a description of an unexpected answer.
 
-use inferometer_model::Secrets;
-use inferometer_model::url::shown_address;
+use inferometer_model::{Secrets, url::shown_address};
 use inferometer_net::http::client::{Client, ClientError, ClientResponse};
 use inferometer_wire::error_message;
 use serde_json::Value;

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer::ProbeClient;
-use super::found::ServerInfo;
+use super::{answer::ProbeClient, found::ServerInfo};
 
 /// Owners of models in a server's list of models (`owned_by`), and the engines that they identify.
 const OWNERS: [(&str, &str); 10] = [

@@ -1,8 +1,7 @@
 //! Finds the servers that run on this machine, at the ports that engines use by default. All ports are probed
 //! at the same time, and no server generates text.
 
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::{sync::mpsc::channel, time::Duration};
 
 use inferometer_model::Url;
 use inferometer_net::http::client::{Client, ServerAccess};

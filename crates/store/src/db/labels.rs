@@ -2,9 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::open::database;
-use super::run_id::RunId;
-use super::store::Store;
+use super::{open::database, run_id::RunId, store::Store};
 use crate::{StoreError, calendar};
 
 /// A note on a run.

@@ -6,11 +6,10 @@ use inferometer_analysis::Summary;
 use inferometer_model::{Record, Severity};
 use rusqlite::{ErrorCode, OptionalExtension, Transaction, named_params, params};
 
-use super::open::database;
 use super::requests::{self, RowFigures};
 use super::run::{ImportHeader, RunHeader, RunState};
-use super::run_id::RunId;
 use super::store::{LOG_FOLDER, Store, json, log_file};
+use super::{open::database, run_id::RunId};
 use crate::{StoreError, as_stored, calendar};
 
 /// Adds a run in the state `running`.

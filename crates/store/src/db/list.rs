@@ -6,13 +6,10 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, Row};
 
-use super::filter::RunFilter;
-use super::open::database;
 use super::run::{GridRow, LoadsRow, RunKind, RunRow, RunState};
-use super::run_id::RunId;
 use super::store::{Store, document};
-use crate::StoreError;
-use crate::log::is_being_written;
+use super::{filter::RunFilter, open::database, run_id::RunId};
+use crate::{StoreError, log::is_being_written};
 
 /// The names of the latest run of each kind.
 const LATEST: [(&str, RunKind); 3] = [

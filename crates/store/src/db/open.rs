@@ -1,9 +1,7 @@
 //! Opens a database: checks that this program created it, and that this program supports its version.
 //! Migrates a database of an older version.
 
-use std::fs::File;
-use std::path::Path;
-use std::time::Duration;
+use std::{fs::File, path::Path, time::Duration};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 

@@ -3,10 +3,8 @@
 use inferometer_model::{Environment, Target};
 use rusqlite::Row;
 
-use super::list::ROW_COLUMNS;
-use super::open::database;
-use super::run::StoredRun;
 use super::store::{Store, document};
+use super::{list::ROW_COLUMNS, open::database, run::StoredRun};
 use crate::StoreError;
 
 impl Store {

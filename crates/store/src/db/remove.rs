@@ -5,9 +5,8 @@ use std::io::ErrorKind;
 
 use rusqlite::OptionalExtension;
 
-use super::open::database;
 use super::run::{RunRow, RunState};
-use super::store::Store;
+use super::{open::database, store::Store};
 use crate::StoreError;
 
 /// A new run creates its log within this time after its start, in nanoseconds.

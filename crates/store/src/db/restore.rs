@@ -9,11 +9,9 @@ use inferometer_model::{Outcome, Record};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::lifecycle::{INSERT, finish};
-use super::open::database;
 use super::requests::{self, NEVER_BEGUN_INDEXED, RowFigures};
-use super::run::RunState;
-use super::run_id::RunId;
 use super::store::{Store, json, log_file};
+use super::{open::database, run::RunState, run_id::RunId};
 use crate::{LogReader, PassItem, Passes, StoreError, calendar};
 
 /// The number of records whose rows are added in one batch. It limits the memory.

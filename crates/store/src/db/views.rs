@@ -2,8 +2,7 @@
 //! so a new metric needs no new version of the store.
 
 use inferometer_analysis::pass::path_of;
-use inferometer_model::Statistic;
-use inferometer_model::metrics::registry;
+use inferometer_model::{Statistic, metrics::registry};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde_json::{Value, json};
 

@@ -17,8 +17,7 @@ mod passes;
 mod reader;
 mod writer;
 
-use inferometer_model::record::RECORD_VERSION;
-use inferometer_model::{CellPlan, Observed, PassPlan, Process, Record};
+use inferometer_model::{CellPlan, Observed, PassPlan, Process, Record, record::RECORD_VERSION};
 use serde::{Deserialize, Serialize};
 
 pub use passes::{LoggedPass, PassItem, PassStream, Passes, passes};

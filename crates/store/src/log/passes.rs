@@ -5,8 +5,7 @@ use std::path::Path;
 
 use inferometer_model::{Observed, Record};
 
-use super::reader::LogReader;
-use super::{Entry, LogHeader, PassBegin, PassEnd};
+use super::{Entry, LogHeader, PassBegin, PassEnd, reader::LogReader};
 use crate::StoreError;
 
 /// The passes of one log, in the order in which they were measured.

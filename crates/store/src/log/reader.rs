@@ -5,13 +5,11 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use inferometer_model::Record;
-use inferometer_model::record::RECORD_VERSION;
+use inferometer_model::{Record, record::RECORD_VERSION};
 use serde::de::DeserializeOwned;
 
 use super::frame::{HEAD_BYTES, Head, Kind, MAGIC};
-use super::resolution::TICK_NS;
-use super::{Entry, LOG_VERSION, LogHeader, PassBegin, PassEnd, batch};
+use super::{Entry, LOG_VERSION, LogHeader, PassBegin, PassEnd, batch, resolution::TICK_NS};
 use crate::StoreError;
 
 /// The reader of one run's log: an iterator over its entries.

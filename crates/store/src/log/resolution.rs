@@ -3,8 +3,7 @@
 //! Every figure has the resolution of the log. Even during a run, figures are computed from the records as
 //! the log stores them. So a report that is made again later has the same figures.
 
-use inferometer_model::record::Read;
-use inferometer_model::{Nanos, Record};
+use inferometer_model::{Nanos, Record, record::Read};
 
 /// The resolution of a stored instant: 100 ns. Time stamps of the kernel, and the time from the kernel to
 /// the program, vary by microseconds, so this resolution loses no information. Two bytes cover a range of

@@ -10,9 +10,8 @@ use inferometer_model::{Observed, Process, Record};
 use serde::Serialize;
 
 use super::batch::{self, Batch};
-use super::column::PayloadWriter;
 use super::frame::{self, Kind, MAGIC};
-use super::{Ending, LogHeader, PassBegin, PassEnd};
+use super::{Ending, LogHeader, PassBegin, PassEnd, column::PayloadWriter};
 use crate::StoreError;
 
 /// The maximum number of samples in one frame. A sample has a few hundred bytes, or a few thousand with

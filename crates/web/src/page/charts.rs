@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
-use inferometer_model::Nanos;
-use inferometer_model::stats::histogram::Histogram;
+use inferometer_model::{Nanos, stats::histogram::Histogram};
 use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use inferometer_report::plot::figure;
 

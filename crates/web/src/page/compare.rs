@@ -7,8 +7,7 @@ use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_report::{charts, difference, plot};
 
-use crate::page::lines::lines;
-use crate::{Html, Layout, PageError, Section, Site, html_response};
+use crate::{Html, Layout, PageError, Section, Site, html_response, page::lines::lines};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The maximum number of runs in one comparison. More runs would make the charts unreadable, because charts

@@ -4,8 +4,7 @@
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::sample::{Quantity, ServerSample};
-use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::{OutcomeKind, Statistic};
+use inferometer_model::{OutcomeKind, Statistic, stats::histogram::Histogram};
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
 use inferometer_store::{LiveNote, RunState, StoredRun};

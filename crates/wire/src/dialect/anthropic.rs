@@ -1,8 +1,7 @@
 //! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too. A response has typed events, content
 //! blocks of text, thinking and tool use, and token counts at its beginning and at its end.
 
-use inferometer_model::request::Message;
-use inferometer_model::{EventKind, Prompt, Request, Sampling, Usage};
+use inferometer_model::{EventKind, Prompt, Request, Sampling, Usage, request::Message};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

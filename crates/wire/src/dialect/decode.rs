@@ -1,7 +1,6 @@
 //! What a decoder of a dialect does, and what it may find in a message.
 
-use crate::ParsedResponse;
-use crate::http::Head;
+use crate::{ParsedResponse, http::Head};
 
 /// Why a message was not decoded.
 #[derive(Debug)]

@@ -4,8 +4,7 @@
 use inferometer_model::{Prompt, Request, Sampling};
 use serde_json::Value;
 
-use super::decode::Decode;
-use super::json::merge;
+use super::{decode::Decode, json::merge};
 use crate::WireError;
 
 /// The API of one kind of server.

@@ -1,11 +1,9 @@
 //! The message of a chat's choice, whole or as one delta of a stream: answer, reasoning, refusal, tool calls.
 
-use std::borrow::Cow;
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::value::MapAccessDeserializer};
 
 use super::json::Text;
 use crate::ParsedResponse;

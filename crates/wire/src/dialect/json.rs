@@ -1,8 +1,6 @@
 //! JSON helpers of the dialects: borrowed strings, counted lists, merged objects.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};

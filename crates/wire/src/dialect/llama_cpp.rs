@@ -2,8 +2,7 @@
 //! reason and the server's own `timings`. The stream ends without `[DONE]`.
 
 use inferometer_model::{Prompt, Request, Sampling, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};

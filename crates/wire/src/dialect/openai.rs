@@ -11,20 +11,14 @@
 //! contains a token too. One case is ambiguous: the first chunk of TGI's chat may be an incomplete character.
 //! This token is then missing from the events, but present in the usage.
 
-use inferometer_model::record::Event;
-use inferometer_model::{EventKind, Prompt, Sampling, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use inferometer_model::{EventKind, Prompt, Sampling, Usage, record::Event};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
-use super::delta::Delta;
 use super::json::{Choices, Count, Text, parse, tokens, wrong};
-use super::stated_tokens::StatedTokens;
-use super::template::Template;
-use super::usage::UsageBody;
-use crate::ParsedResponse;
-use crate::error::ErrorSigns;
+use super::{delta::Delta, stated_tokens::StatedTokens, template::Template, usage::UsageBody};
+use crate::{ParsedResponse, error::ErrorSigns};
 
 /// The fields that the bodies of both APIs have.
 pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
-use super::delta::Content;
 use super::json::{Text, parse, wrong};
-use super::usage::UsageBody;
+use super::{delta::Content, usage::UsageBody};
 use crate::ParsedResponse;
 
 /// `/v1/responses`.

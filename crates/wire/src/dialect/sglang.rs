@@ -2,8 +2,7 @@
 //! incremental output, a message contains only new text. `meta_info` counts the tokens so far.
 
 use inferometer_model::{Prompt, Request, Sampling, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};

@@ -1,7 +1,6 @@
 //! The numbers of tokens that the chunks of an OpenAI stream state.
 
-use inferometer_model::Usage;
-use inferometer_model::record::Event;
+use inferometer_model::{Usage, record::Event};
 
 /// The numbers of tokens that the chunks of a stream state.
 #[derive(Debug)]

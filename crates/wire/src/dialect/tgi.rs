@@ -3,15 +3,13 @@
 //! temperature of 0; without a temperature, it decodes greedily.
 
 use inferometer_model::{Prompt, Request, Sampling, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::json::{Count, Text, parse, tokens, wrong};
-use crate::ParsedResponse;
-use crate::http::Head;
+use crate::{ParsedResponse, http::Head};
 
 /// `/generate` and `/generate_stream` of TGI.
 pub(super) static DIALECT: Dialect = Dialect {

@@ -3,8 +3,7 @@
 //! the body.
 
 use inferometer_model::{Prompt, Request, Sampling};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};

@@ -3,8 +3,7 @@
 //! message with NUL, and newer versions with LF. A stream has no end mark: it ends with the body.
 
 use inferometer_model::{Prompt, Request, Sampling};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};

@@ -7,8 +7,7 @@ mod request;
 mod response;
 mod write;
 
-use inferometer_model::Secrets;
-use inferometer_model::visible::cut;
+use inferometer_model::{Secrets, visible::cut};
 
 pub use request::{Request, RequestParser};
 pub use response::{MessageEnd, Piece, ResponseParser};

@@ -1,11 +1,10 @@
 //! The framing of requests, for the servers of this program: it finds complete requests in the bytes of a
 //! connection. Bytes after a request are stored for the next request.
 
-use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
 use super::{
-    HttpError, MAX_HEAD_BYTES, MAX_HEADERS, MAX_REQUEST_BODY_BYTES, has_word, header, owned,
-    persistent,
+    HttpError, MAX_HEAD_BYTES, MAX_HEADERS, MAX_REQUEST_BODY_BYTES, chunked::Chunked, has_word,
+    header, owned, persistent,
 };
 
 /// One complete request.

@@ -1,9 +1,8 @@
 //! The framing of one response. Bytes of the body are passed to the caller as slices of the input, without
 //! copies. A head that is split between reads is stored until it is complete.
 
-use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
-use super::{Head, HttpError, MAX_HEAD_BYTES, MAX_HEADERS, owned, persistent};
+use super::{Head, HttpError, MAX_HEAD_BYTES, MAX_HEADERS, chunked::Chunked, owned, persistent};
 
 /// A part of a response.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ mod words;
 
 use std::sync::Arc;
 
-use inferometer_model::load::ReplayPlan;
-use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, code};
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, code, load::ReplayPlan};
 use inferometer_plan::{AgentsPlan, Answers};
 
 use crate::jobs::{Call, Trace};

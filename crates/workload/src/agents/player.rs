@@ -12,9 +12,8 @@ use inferometer_plan::Answers;
 
 use super::words::{Drawn, Piece};
 use super::{Recorded, messages};
-use crate::conversation::Transcript;
 use crate::fit::{Words, full_tag};
-use crate::{History, PromptContext, PromptScope, WorkloadError};
+use crate::{History, PromptContext, PromptScope, WorkloadError, conversation::Transcript};
 
 /// Makes the requests of the calls of jobs. A job beyond those of the trace is a copy, with its own words.
 pub struct Player {

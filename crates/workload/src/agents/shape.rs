@@ -1,10 +1,8 @@
 //! The jobs of a trace: which calls belong together, what each waits for, and how long.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
-use inferometer_model::load::Step;
-use inferometer_model::record::JobCall;
+use inferometer_model::{load::Step, record::JobCall};
 
 use crate::jobs::{Call, Trace};
 

@@ -3,9 +3,8 @@
 //! line between them. Unusable rows, and files of other kinds in a folder, are counted by reason and
 //! reported. If a file of text, Markdown or JSONL cannot be read, this is an error.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
+use std::{collections::BTreeMap, fmt, fs};
 
 use serde_json::Value;
 

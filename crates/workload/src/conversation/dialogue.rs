@@ -1,10 +1,9 @@
 //! The conversations during a pass. Each turn is sent together with all earlier turns and with the server's
 //! unchanged answers to them. The load model, not this module, determines when a turn is due.
 
-use inferometer_model::load::Step;
 use inferometer_model::record::{GapKind, JobCall};
 use inferometer_model::source::{Follows, Said, Supply};
-use inferometer_model::{Prompt, Record, Request, Source};
+use inferometer_model::{Prompt, Record, Request, Source, load::Step};
 
 use super::Transcript;
 use crate::History;

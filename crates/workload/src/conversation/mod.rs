@@ -12,10 +12,8 @@ mod transcript;
 
 use std::sync::Arc;
 
-use inferometer_model::load::Step;
 use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
-use inferometer_model::stats::seed;
-use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request};
+use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request, load::Step, stats::seed};
 
 use crate::fit::{self, Words};
 use crate::workload::{WorkloadDefinition, longest_beyond};

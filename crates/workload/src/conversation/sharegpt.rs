@@ -1,12 +1,10 @@
 //! A seeded sample of the conversations of a ShareGPT file, which is an array of `{conversations: [{from,
 //! value}, ...]}`. The file is read one row at a time. Unusable rows are counted by reason.
 
-use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, io::Read};
 
-use inferometer_model::stats::seed;
-use inferometer_model::{Finding, code};
+use inferometer_model::{Finding, code, stats::seed};
 use rand_core::RngCore;
 use serde_json::Value;
 

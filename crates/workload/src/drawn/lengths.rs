@@ -1,10 +1,8 @@
 //! Draws the input or output length of a request from a range around the length of the grid, from a
 //! distribution, or from a histogram.
 
-use inferometer_model::load::distribution::Distribution;
-use inferometer_model::stats::seed;
-use inferometer_plan::Lengths;
-use inferometer_plan::spec::MAX_LENGTH;
+use inferometer_model::{load::distribution::Distribution, stats::seed};
+use inferometer_plan::{Lengths, spec::MAX_LENGTH};
 
 use super::histogram::Histogram;
 use crate::{PromptScope, WorkloadError};

@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use inferometer_model::CellPlan;
-use inferometer_model::stats::portable;
 use inferometer_model::stats::seed::{self, below, unit};
+use inferometer_model::{CellPlan, stats::portable};
 use inferometer_plan::PrefixPlan;
 
 use super::words::{self, Shape};

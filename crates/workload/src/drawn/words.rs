@@ -1,7 +1,6 @@
 //! Makes requests of seeded words, each with its own length and possibly with a shared prefix.
 
-use inferometer_model::stats::seed;
-use inferometer_model::{Prompt, Request, Tokenizer, TokenizerError};
+use inferometer_model::{Prompt, Request, Tokenizer, TokenizerError, stats::seed};
 
 use crate::fit::{self, SizedPrompt, Words, short_tag};
 use crate::{

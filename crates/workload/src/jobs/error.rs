@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::WorkloadError;
-use crate::trace::RowReason;
+use crate::{WorkloadError, trace::RowReason};
 
 /// Why a trace cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,7 @@ use inferometer_model::stats::median;
 use serde::Serialize;
 
 use super::call::{Call, Content, GapKind, Known, Trace};
-use super::ideal::cached;
-use super::link::union;
+use super::{ideal::cached, link::union};
 
 /// Tokens that add up over the calls that have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,11 +3,9 @@
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::builder::Builder;
-use super::call::Trace;
 use super::error::{Fault, JobsError};
 use super::format::{self, Format, Rows};
-use super::source;
+use super::{builder::Builder, call::Trace, source};
 
 /// Reads files of one format as one trace. The first row of a file determines its format, unless `format` names it.
 ///

@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::error::{JobsError, Problem};
 use super::values::nanos;
-use crate::trace::RowReason;
-use crate::{WorkloadError, data_set};
+use crate::{WorkloadError, data_set, trace::RowReason};
 
 /// The largest size of a line, or of a file that is one JSON document, in bytes (64 MiB).
 const MOST_BYTES: usize = 64 << 20;

@@ -7,10 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::call::{Call, Content, GapKind, Trace};
-use super::error::JobsError;
-use super::figures::Figures;
-use super::read::read_bytes;
 use super::values::{MS, S};
+use super::{error::JobsError, figures::Figures, read::read_bytes};
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,14 +12,10 @@ mod csv;
 mod parquet;
 mod row;
 
-use std::cmp::Reverse;
-use std::io::BufRead;
-use std::path::Path;
-use std::sync::Arc;
+use std::{cmp::Reverse, io::BufRead, path::Path, sync::Arc};
 
-use inferometer_model::request::Message;
 use inferometer_model::{
-    CellPlan, Finding, Nanos, PassPlan, Prompt, Request, TokenizerError, code,
+    CellPlan, Finding, Nanos, PassPlan, Prompt, Request, TokenizerError, code, request::Message,
 };
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;

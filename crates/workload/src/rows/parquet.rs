@@ -3,18 +3,14 @@
 //! become text. A row with bytes that are not UTF-8 text, or with a map whose keys are not text, is left
 //! out.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
+use std::{collections::BTreeSet, fs::File, path::Path, sync::Arc};
 
 use inferometer_plan::RowsPlan;
 use parquet::basic::{Compression, LogicalType, TimeUnit};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
-use parquet::schema::types::Type;
+use parquet::{errors::ParquetError, schema::types::Type};
 use serde_json::{Map, Number, Value};
 
 use super::row::{Loaded, RowReason, columns_of, used_columns};

@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use inferometer_model::Prompt;
-use inferometer_model::calendar::seconds_or_date;
-use inferometer_model::request::Message;
+use inferometer_model::{Prompt, calendar::seconds_or_date, request::Message};
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
 

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use inferometer_model::{Finding, Prompt};
 
-use super::file;
-use super::pool::ConversationPool;
+use super::{file, pool::ConversationPool};
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
 use crate::workload::WorkloadDefinition;
 use crate::{

@@ -1,19 +1,14 @@
 //! Reads a ShareGPT file one row at a time, and stores only the turns that are used. Unusable rows are
 //! counted by reason.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io::Read;
-use std::path::Path;
+use std::{cell::Cell, collections::BTreeMap, fmt, io::Read, path::Path};
 
 use inferometer_model::Finding;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::WorkloadError;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
-use crate::workload::rows_left_out;
+use crate::{WorkloadError, workload::rows_left_out};
 
 /// The maximum number of unusable rows that are listed with their row number.
 const NAMED_ROWS: usize = 20;

@@ -5,8 +5,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::stats::seed;
-use inferometer_model::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError, stats::seed};
 
 use super::file::Loaded;
 use crate::{Note, PromptContext};

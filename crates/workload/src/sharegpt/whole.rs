@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use inferometer_model::request::Message;
-use inferometer_model::{CellPlan, Finding, Prompt, Request, TokenizerError};
+use inferometer_model::{CellPlan, Finding, Prompt, Request, TokenizerError, request::Message};
 use inferometer_plan::ServingLimits;
 
 use super::file::{self, Exchange};

@@ -1,12 +1,10 @@
 //! Hugging Face tokenizers from a `tokenizer.json`. They never add special tokens, truncate or pad.
 //! Tokens that a server adds to a prompt are counted elsewhere ([`crate::PromptContext::reserve`]).
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::{collections::HashSet, sync::OnceLock};
 
-use inferometer_model::tokenizer::PlainWords;
-use inferometer_model::{Tokenizer, TokenizerError};
+use inferometer_model::{Tokenizer, TokenizerError, tokenizer::PlainWords};
 use inferometer_net::file;
 use sha2::{Digest, Sha256};
 use tokenizers::models::bpe::BPE;

@@ -2,12 +2,9 @@
 //! tools share, it is downloaded into this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is `1`, `on`,
 //! `yes` or `true`. No download is retried.
 
-use std::path::PathBuf;
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::{path::PathBuf, sync::mpsc::channel, time::Duration};
 
-use hf_hub::Cache;
-use hf_hub::api::sync::ApiBuilder;
+use hf_hub::{Cache, api::sync::ApiBuilder};
 use inferometer_net::spawn;
 
 use inferometer_model::url::shown_address;

@@ -7,8 +7,7 @@ pub mod hub;
 mod plain;
 mod word_texts;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use inferometer_model::Tokenizer;
 

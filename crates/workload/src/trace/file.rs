@@ -1,7 +1,6 @@
 //! Reads the file of a trace. The first line determines the format, unless the plan names the format.
 
-use std::io::BufRead;
-use std::path::Path;
+use std::{io::BufRead, path::Path};
 
 use inferometer_plan::{TraceFormat, TracePlan};
 

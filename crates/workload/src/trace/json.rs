@@ -2,8 +2,7 @@
 //! milliseconds or seconds, and each block of a prompt may have a hash. In the plain format, arrival times are
 //! in seconds or are dates. The module `row` checks the ranges of the values.
 
-use std::collections::BTreeSet;
-use std::io::BufRead;
+use std::{collections::BTreeSet, io::BufRead};
 
 use inferometer_plan::TraceFormat;
 use serde::Deserialize;

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use inferometer_model::stats::seed;
-use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Request, code};
+use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Request, code, stats::seed};
 use inferometer_plan::TracePlan;
 
 use super::row::{Row, Rows};

@@ -2,8 +2,7 @@
 //! the first such row is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use inferometer_plan::spec::MAX_LENGTH;
 

@@ -1,12 +1,9 @@
 //! Chooses the number of requests of a trial: from its load, its expected duration, and the time that is left.
 
-use inferometer_plan::search::Over;
-use inferometer_plan::sweep::FEWEST_REQUESTS;
+use inferometer_plan::{search::Over, sweep::FEWEST_REQUESTS};
 
 use super::{NextLevel, Sweep};
-use crate::sweep::fold::LevelTrial;
-use crate::sweep::level::Level;
-use crate::sweep::outcome::SweepEnding;
+use crate::{sweep::fold::LevelTrial, sweep::level::Level, sweep::outcome::SweepEnding};
 
 /// The number of requests of the first trial in a closed loop, for each request in flight. Three of them are start-up,
 /// and one is drain.

@@ -1,10 +1,8 @@
 //! Prepares a prediction that is compared with measurements (`--against`). The facts that a run states about its server
 //! are used for absent flags. This module simulates nothing.
 
-use inferometer_engine::EngineConfig;
-use inferometer_engine::model::model;
-use inferometer_plan::shell::word;
-use inferometer_plan::spec::Spec;
+use inferometer_engine::{EngineConfig, model::model};
+use inferometer_plan::{shell::word, spec::Spec};
 use inferometer_predict::{MeasuredRows, ServerFacts, open_against, with_mistakes_of_plan};
 use inferometer_run::PlanError;
 

@@ -1,11 +1,8 @@
 //! The budget of a run: what is measured on a server if the user gave neither lengths nor loads.
 
-use std::borrow::Cow;
-use std::str::FromStr;
-use std::time::Duration;
+use std::{borrow::Cow, str::FromStr, time::Duration};
 
-use inferometer_model::CellPlan;
-use inferometer_model::secrets::is_key_header;
+use inferometer_model::{CellPlan, secrets::is_key_header};
 use inferometer_plan::spec::{Spec, SweepSpec, Value, span, tokens};
 use inferometer_report::progress::Notice;
 use inferometer_run::{

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use crate::bundle::{WithData, WrittenBundle, bundle as bundle_runs, default_name};
-use crate::command_line::console::secrets;
 use crate::command_line::{Failure, files, print, tell};
-use crate::stored::runs_named;
+use crate::{command_line::console::secrets, stored::runs_named};
 use clap::Args;
 use inferometer_store::{RunKind, RunState, Store, StoredRun};
 use serde_json::json;

@@ -1,18 +1,15 @@
 //! `check --predictions`: compares predictions with the measured runs of a store.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::profile::profile as profile_named;
-use inferometer_model::CellPlan;
-use inferometer_model::stats::percentile;
+use inferometer_model::{CellPlan, stats::percentile};
 use inferometer_predict::{Expected, ProfileChoice, Unpredictable, expected};
 use inferometer_store::Store;
 use serde_json::{Value, json};
 
-use super::own_profiles::own_profiles;
-use super::prediction_of_run::judged;
+use super::{own_profiles::own_profiles, prediction_of_run::judged};
 use crate::command_line::{Failure, print};
 
 /// Prints the prediction errors on all stored runs that are not predictions themselves. `profile` is used for all runs;

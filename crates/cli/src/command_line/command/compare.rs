@@ -8,8 +8,7 @@ use crate::compare::{
 };
 use clap::Args;
 use inferometer_analysis::compare::Options;
-use inferometer_report::judgement::Judgement;
-use inferometer_report::{difference, gate_summary, junit};
+use inferometer_report::{difference, gate_summary, judgement::Judgement, junit};
 
 /// The file name that stands for standard output.
 const STDOUT: &str = "-";

@@ -3,9 +3,8 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, FrontConfig, serve};
-use inferometer_engine::{Engine, EngineConfig, Noise};
+use inferometer_engine::{Engine, EngineConfig, Noise, profile::profile};
 use inferometer_net::wall_clock_ns;
 
 use super::engine_flags::EngineFlags;

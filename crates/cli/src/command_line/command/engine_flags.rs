@@ -8,8 +8,7 @@ use inferometer_engine::card::{card_meant, is_card_file};
 use inferometer_engine::{Dtype, EngineConfig, KvCacheDtype, Weights, choose};
 use inferometer_plan::spec::without_texts;
 use inferometer_run::PlanError;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::run_flags::given;

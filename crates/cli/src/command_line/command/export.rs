@@ -1,7 +1,6 @@
 //! `export`: writes a stored run in a format that other programs read.
 
-use std::fmt::Write;
-use std::path::PathBuf;
+use std::{fmt::Write, path::PathBuf};
 
 use crate::command_line::{Failure, print, tell};
 use crate::export::{ExportedRows, FORMATS, Format, Holds, Job, columns, format};

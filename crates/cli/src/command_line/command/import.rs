@@ -1,8 +1,6 @@
 //! `import`: its flags, and the printed list of imported runs.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use crate::command_line::{Failure, print};
 use crate::import::{Imported, import as import_files};

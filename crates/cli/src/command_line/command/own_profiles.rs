@@ -1,12 +1,10 @@
 //! The user's own profiles: the TOML files in one folder. `calibrate` can write there. `run` and `check --predictions`
 //! use these profiles for their predictions.
 
-use std::io::ErrorKind;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{io::ErrorKind, path::Path};
 
-use inferometer_engine::OwnProfile;
-use inferometer_engine::profile::profile;
+use inferometer_engine::{OwnProfile, profile::profile};
 use inferometer_model::calendar::rfc3339;
 
 use super::settings::{named_profiles_folder, profiles_folder};

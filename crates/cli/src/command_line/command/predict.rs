@@ -6,19 +6,17 @@ use crate::command_line::{Failure, interrupt, print, screen, tell, variable};
 use crate::plan_file;
 use clap::Args;
 use inferometer_engine::{EngineConfig, ProfileNeed, learned};
-use inferometer_plan::shell::word;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::{shell::word, spec::Spec};
 use inferometer_predict::{Prediction, planned, predict as predict_plan, tables};
 use inferometer_report::{json, terminal};
 use inferometer_run::{Context, Strictness, judge_results};
 
 use super::against::{Prepared, prepared};
-use super::engine_flags::EngineFlags;
-use super::own_profiles::own_profiles;
 use super::predict_targets::{Printing, predict_targets};
-use super::run::tell_objectives;
-use super::run_flags::given;
-use super::settings::Settings;
+use super::{
+    engine_flags::EngineFlags, own_profiles::own_profiles, run::tell_objectives, run_flags::given,
+    settings::Settings,
+};
 
 /// The flags of `predict`. Those that describe the measurement are keys of a plan file, with underscores.
 #[derive(Args)]

@@ -12,9 +12,8 @@ use inferometer_run::{
     Events, Finished, FinishedGroup, Group, Host, PlanError, Strictness, variants,
 };
 
-use super::engine_flags::EngineFlags;
 use super::run::{gravest, tell_objectives};
-use super::simulated_target::Simulated;
+use super::{engine_flags::EngineFlags, simulated_target::Simulated};
 use crate::command_line::{Failure, print, screen, tell, variable};
 use crate::plan_file::MultiTarget;
 

@@ -1,26 +1,19 @@
 //! The prediction of a run that `run` has just measured, as text: each pass next to its prediction, or why there is none
 //! and which command predicts the run.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use inferometer_analysis::Summary;
-use inferometer_analysis::prediction::FigurePrediction;
-use inferometer_engine::card::cards;
-use inferometer_engine::confidence::card_in_words;
-use inferometer_engine::model::model;
-use inferometer_engine::profile::profiles;
+use inferometer_analysis::{Summary, prediction::FigurePrediction};
+use inferometer_engine::{card::cards, confidence::card_in_words, model::model, profile::profiles};
 use inferometer_model::{did_you_mean, visible};
-use inferometer_plan::shell::word;
-use inferometer_plan::spec::Variant;
+use inferometer_plan::{shell::word, spec::Variant};
 use inferometer_predict::{
     BUILT_IN, Expected, ProfileChoice, ServerFacts, Unpredictable, expected, known_engine,
 };
 use inferometer_store::Store;
 
-use super::own_profiles::own_profiles;
-use super::settings::profiles_folder;
+use super::{own_profiles::own_profiles, settings::profiles_folder};
 use crate::command_line::tell;
 
 /// Compares a run that was just measured with its prediction. The text has a line for each pass, and the commands that

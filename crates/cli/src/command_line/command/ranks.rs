@@ -1,9 +1,7 @@
 //! Several processes (ranks) that measure one plan together. Finds the rank of this process, and connects it to the
 //! other ranks.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use inferometer_cluster::launcher::{self, LauncherState, RankPlace};

@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use crate::command_line::{Failure, print, screen, tell};
 use crate::compare::{GatedComparison, judgement};
 use crate::report::{Report, by_other_tool};
-use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
 use inferometer_report::plot::{Form, Theme};
 use inferometer_report::{PlotFiles, ab, json, terminal};
-use inferometer_run::results::outputs;
-use inferometer_run::{AB, AnsweredAgain, answered_again, write_ab};
+use inferometer_run::{AB, AnsweredAgain, answered_again, results::outputs, write_ab};
 use inferometer_store::{Store, StoreError};
 
 use super::ab::text as ab_text;

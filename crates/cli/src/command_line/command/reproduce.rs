@@ -17,11 +17,8 @@ use inferometer_run::{Clock, Events, Host, PlanFormat, Shortfall, Strictness, dr
 use inferometer_store::{RunKind, Store};
 use serde::Serialize;
 
-use super::compare::percent;
 use super::engine_flags::{EngineFlags, config};
-use super::ranks;
-use super::run_flags::given;
-use super::settings::Settings;
+use super::{compare::percent, ranks, run_flags::given, settings::Settings};
 
 /// The only settings that `reproduce` uses. They concern the connection to a server.
 const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];

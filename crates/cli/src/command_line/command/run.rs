@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use crate::command_line::console::secrets;
-use crate::command_line::prometheus::Exposed;
 use crate::command_line::{
     Failure, Kind, View, files, first_of, print, screen, show, tell, tui, variable,
 };
 use crate::plan_file::{self, MultiTarget};
+use crate::{command_line::console::secrets, command_line::prometheus::Exposed};
 use inferometer_analysis::Summary;
 use inferometer_cluster::launcher::RankPlace;
 use inferometer_plan::spec::{PlanCommand, Spec, Variant};
@@ -21,9 +20,8 @@ use inferometer_run::{
 use serde_json::{Map, Value};
 
 use super::prediction_of_run::{of_run, warn_of_unknown_cards};
-use super::ranks;
-use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
+use super::{ranks, run_flags::RunArgs};
 
 /// Applies the settings to the flags, measures the plan, and prints the results.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {

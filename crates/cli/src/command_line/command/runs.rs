@@ -1,10 +1,8 @@
 //! `runs`: lists the stored runs, filtered.
 
-use std::fmt::Write;
-use std::path::PathBuf;
+use std::{fmt::Write, path::PathBuf};
 
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::{Args, builder::PossibleValuesParser};
 use inferometer_model::calendar::beginning;
 use inferometer_report::{Table, left, right};
 use inferometer_store::{LoadsRow, RunFilter, RunKind, RunRow, RunState, Store};

@@ -4,8 +4,7 @@
 use crate::command_line::{Failure, files, print, screen, tell, variable};
 use crate::plan_file;
 use clap::Args;
-use inferometer_analysis::SearchAnswer;
-use inferometer_analysis::search::load_text;
+use inferometer_analysis::{SearchAnswer, search::load_text};
 use inferometer_engine::profile::profile;
 use inferometer_plan::spec::{PlanCommand, SearchSpec, Spec};
 use inferometer_plan::{Plan, Procedure};

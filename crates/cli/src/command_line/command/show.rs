@@ -1,8 +1,7 @@
 //! `show`: prints everything that is stored about one run, or the plan file that repeats it.
 
-use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt::Write, fs};
 
 use crate::command_line::{Failure, print, screen, tell};
 use crate::report::Report;
@@ -14,8 +13,7 @@ use inferometer_run::results::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
-use super::engine_flags::EngineFlags;
-use super::runs::what;
+use super::{engine_flags::EngineFlags, runs::what};
 
 /// The flags of `show`.
 #[derive(Args)]

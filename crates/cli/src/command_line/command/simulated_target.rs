@@ -1,8 +1,7 @@
 //! Converts a target of a plan to the engine that `predict` simulates, from what the plan states about the server. This
 //! module simulates nothing.
 
-use inferometer_engine::EngineConfig;
-use inferometer_engine::profile::profiles;
+use inferometer_engine::{EngineConfig, profile::profiles};
 use inferometer_plan::spec::{self, ObserveKeys, ServerSpec, Spec, Variant};
 use inferometer_run::PlanError;
 use inferometer_servers::launch::preset::EMBEDDED;

@@ -1,16 +1,14 @@
 //! `sweep`: raises the load from one request in flight until the server is saturated. Its flags are those of `run`, the
 //! keys of `[sweep]` in a plan, and those of [`SweepArgs`].
 
-use crate::command_line::Failure;
-use crate::plan_file;
+use crate::{command_line::Failure, plan_file};
 use clap::Args;
 use inferometer_plan::spec::{PlanCommand, SweepSpec};
 
-use super::engine_flags::EngineFlags;
 use super::run::{conclude, run_applied, run_with};
 use super::run_flags::{RunArgs, given};
-use super::search::in_virtual_time;
 use super::settings::{Applied, Settings};
+use super::{engine_flags::EngineFlags, search::in_virtual_time};
 
 /// The flags of `sweep`.
 #[derive(Args)]

@@ -1,7 +1,6 @@
 //! `trace`: says what recorded requests of agents contain, and writes them in other formats. No request is sent.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::{fmt::Write as _, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use inferometer_model::visible;

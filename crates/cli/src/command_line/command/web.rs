@@ -1,8 +1,7 @@
 //! `web`: serves a dashboard of the runs in a store.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::{net::SocketAddr, sync::atomic::Ordering};
 
 use clap::Args;
 use inferometer_net::http::pages::{ReaderAccess, ServeError, serve};

@@ -4,14 +4,11 @@
 mod text;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
+use std::{sync::Arc, sync::mpsc::channel, thread::JoinHandle};
 
 use inferometer_net::http::pages::{Pages, ReaderAccess, RequestTarget, Response, serve};
-use inferometer_net::http::prometheus::CONTENT_TYPE;
-use inferometer_net::{Waker, spawn};
+use inferometer_net::{Waker, http::prometheus::CONTENT_TYPE, spawn};
 use inferometer_run::LiveState;
 
 use crate::command_line::Failure;

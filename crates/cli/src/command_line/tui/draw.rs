@@ -1,10 +1,9 @@
 //! Draws a view as widgets. The result depends only on the view, the messages and the size of the terminal.
 
-use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
 use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline, Wrap};
+use ratatui::{Frame, text::Line};
 
 use super::view::{DistributionView, View};
 

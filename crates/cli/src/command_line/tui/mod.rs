@@ -8,17 +8,13 @@ mod view;
 use std::io::{IsTerminal, Stderr, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::{thread::JoinHandle, time::Duration};
 
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::{Terminal, backend::CrosstermBackend, crossterm::cursor::Show, crossterm::execute};
 
 use inferometer_net::spawn;
 use inferometer_run::LiveState;

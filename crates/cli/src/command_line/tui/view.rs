@@ -1,14 +1,11 @@
 //! The content of the full-screen view at one instant: texts and values for charts, from the live state and from
 //! earlier readings. This module draws nothing.
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::LiveCounts;
-use inferometer_model::sample::Quantity;
-use inferometer_model::stats::histogram::Histogram;
-use inferometer_model::{OutcomeKind, visible};
+use inferometer_model::{OutcomeKind, sample::Quantity, stats::histogram::Histogram, visible};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_run::{LivePass, Snapshot, left};
 

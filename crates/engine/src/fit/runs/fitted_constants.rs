@@ -1,7 +1,6 @@
 //! The constants of the step cost of current engines that can be fitted to runs, each with its prior uncertainty.
 
-use crate::Profile;
-use crate::profile::StepConstants;
+use crate::{Profile, profile::StepConstants};
 
 /// Which profiles share a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::play::simulate_run;
-use super::{MeasuredRun, RunFigures};
-use crate::fit::spread_of_errors;
+use super::{MeasuredRun, RunFigures, play::simulate_run};
 use crate::profile::{ColumnErrors, Coverage, Provenance, Role, SignedError, SignedErrors};
-use crate::{EngineError, Profile};
+use crate::{EngineError, Profile, fit::spread_of_errors};
 
 /// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
 /// absent if the figure is absent. A run has only the TTFT errors whose names apply to its load. TTFT errors are also

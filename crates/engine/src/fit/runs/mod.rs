@@ -10,11 +10,9 @@ mod refits;
 mod search;
 mod steps;
 
-use inferometer_model::load::SaturatedPlan;
-use inferometer_model::{ClosedPlan, PassPlan};
+use inferometer_model::{ClosedPlan, PassPlan, load::SaturatedPlan};
 
-use crate::cost::StepShape;
-use crate::{EngineConfig, Weights};
+use crate::{EngineConfig, Weights, cost::StepShape};
 
 pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{

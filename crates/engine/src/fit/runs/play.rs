@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_model::stats::percentile;
-use inferometer_model::{PassPlan, load_model};
+use inferometer_model::{PassPlan, load_model, stats::percentile};
 
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::cost::CostModel;

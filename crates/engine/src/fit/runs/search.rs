@@ -1,7 +1,6 @@
 //! Fits the constants of several profiles together. Profiles of the same card or engine version share constants.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use inferometer_model::{OpenPlan, PassPlan};
 

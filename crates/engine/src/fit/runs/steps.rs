@@ -1,8 +1,7 @@
 //! Parses the measured durations of single steps. This module fits nothing.
 
 use super::MeasuredStep;
-use crate::EngineError;
-use crate::cost::StepShape;
+use crate::{EngineError, cost::StepShape};
 
 /// Parses durations of steps from CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
 /// `step_ms`, `steps`. A row is the median duration of several steps with `sequences` decoding sequences, which have

@@ -13,11 +13,8 @@ use inferometer_model::{Tokenizer, TokenizerError};
 use inferometer_wire::http::Request;
 use serde_json::{Value, json};
 
-use super::FrontConfig;
-use super::latencies::Latencies;
-use super::words::seed;
-use crate::prefix_cache::block_hashes;
-use crate::{Engine, Stats};
+use super::{FrontConfig, latencies::Latencies, words::seed};
+use crate::{Engine, Stats, prefix_cache::block_hashes};
 
 /// The properties of the server that responses contain.
 pub(super) struct Host {

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::body::Body;
-use super::{Host, Job, Output, OutputOptions, Prompt, Reply, ResponseFormat, sse};
+use super::{Host, Job, Output, OutputOptions, Prompt, Reply, ResponseFormat, body::Body, sse};
 
 /// The default output length of completions, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 
-use super::body::Body;
-use super::{Host, Reply};
-use crate::Stats;
-use crate::serve::latencies::Latencies;
+use super::{Host, Reply, body::Body};
+use crate::{Stats, serve::latencies::Latencies};
 
 /// `/health`
 pub(super) fn health() -> Reply {

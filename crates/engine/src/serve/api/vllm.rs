@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::body::Body;
-use super::{Host, Job, Output, OutputOptions, Reply, ResponseFormat};
+use super::{Host, Job, Output, OutputOptions, Reply, ResponseFormat, body::Body};
 
 /// The default output length, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;

@@ -5,8 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Figures, Request};
 use crate::dialect::layout::{TableLine, Value, count, figure, number, section};
-use crate::dialect::numbers::Numbers;
-use crate::dialect::selection::SteadyStateWindow;
+use crate::{dialect::numbers::Numbers, dialect::selection::SteadyStateWindow};
 
 /// The figures of the steady-state window.
 pub(crate) struct SteadyState {

@@ -1,15 +1,12 @@
 //! Parquet, written with the low-level writer, without Arrow, and compressed with Zstandard. The number of
 //! rows in a row group is limited, so that memory use does not grow with the run.
 
-use std::io::Write;
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::{file::metadata::KeyValue, file::properties::WriterProperties, schema::types::Type};
 
 use super::{RowWriter, check};
 use crate::export::error::ExportError;

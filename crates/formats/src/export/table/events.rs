@@ -6,8 +6,7 @@ use std::rc::Rc;
 use inferometer_model::Nanos;
 use inferometer_model::record::{Event, Read};
 
-use super::requests::RequestRow;
-use super::{Column, Table};
+use super::{Column, Table, requests::RequestRow};
 use crate::export::value::Kind::{Flag, Integer, Number, Text};
 use crate::export::value::Value;
 

@@ -3,11 +3,9 @@
 
 use std::rc::Rc;
 
-use inferometer_model::metrics::registry;
-use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom};
+use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom, metrics::registry};
 
-use super::source::PassSource;
-use super::{Column, Table};
+use super::{Column, Table, source::PassSource};
 use crate::export::value::Kind::{Flag, Integer, Text};
 use crate::export::value::Value;
 

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inferometer_analysis::prediction::Columns;
-use inferometer_analysis::table_import::PublishedTable;
+use inferometer_analysis::{prediction::Columns, table_import::PublishedTable};
 use inferometer_model::{CellPlan, Finding, code};
 
 use super::listed;

@@ -8,8 +8,7 @@ mod tables;
 use inferometer_analysis::table_import::{
     HeadingFacts, NoNumber, engine_in_prose, logged_blocks, published_tables,
 };
-use inferometer_model::Target;
-use inferometer_model::target::Facts;
+use inferometer_model::{Target, target::Facts};
 
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};

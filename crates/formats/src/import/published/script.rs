@@ -5,13 +5,11 @@
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
 use inferometer_analysis::{Cell, ImportedPass, PassFold};
-use inferometer_model::load::Level;
-use inferometer_model::{Bound, OpenPlan, OutcomeCounts, OverLimit, PassPlan};
+use inferometer_model::{Bound, OpenPlan, OutcomeCounts, OverLimit, PassPlan, load::Level};
 
 use super::{Page, target};
-use crate::import::error::ImportError;
-use crate::import::finding;
 use crate::import::source::{Import, summary};
+use crate::{import::error::ImportError, import::finding};
 
 const FORMAT: &str = "benchmark_serving.py of vLLM 0.2";
 const SCRIPT: &str = "benchmark_serving.py";

@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
-use crate::failure;
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{failure, import::error::ImportError, import::source::Import};
 
 pub(super) use records::{FORMAT as RECORDS, is as is_record, runs as records};
 

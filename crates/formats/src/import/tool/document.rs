@@ -1,12 +1,10 @@
 //! Access to the JSON of another tool by field name. Errors name the field.
 
 use inferometer_analysis::ImportedPass;
-use inferometer_model::stats::Distribution;
-use inferometer_model::{Statistic, Target};
+use inferometer_model::{Statistic, Target, stats::Distribution};
 use serde_json::Value;
 
-use crate::import::error::ImportError;
-use crate::import::source::Source;
+use crate::{import::error::ImportError, import::source::Source};
 
 /// A JSON document of a file, or a part of it.
 pub(crate) struct Document<'a> {

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{import::error::ImportError, import::source::Import};
 
 pub(crate) const FORMAT: &str = "EvalScope";
 

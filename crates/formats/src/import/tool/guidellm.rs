@@ -9,8 +9,7 @@ use serde_json::Value;
 use super::document::{Document, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
 use super::request::ToolRequest;
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{import::error::ImportError, import::source::Import};
 
 pub(crate) const FORMAT: &str = "GuideLLM";
 

@@ -1,14 +1,12 @@
 //! Imports the reports of inference-perf: `summary_lifecycle_metrics.json`, and `stage_N_lifecycle_metrics.json` for each
 //! stage of the load.
 
-use inferometer_model::metrics::ttft;
-use inferometer_model::{Finding, Statistic, code};
+use inferometer_model::{Finding, Statistic, code, metrics::ttft};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, counts, definitions, import, load, unknown_arrivals};
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{import::error::ImportError, import::source::Import};
 
 pub(crate) const FORMAT: &str = "inference-perf";
 

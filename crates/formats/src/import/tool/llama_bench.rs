@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::table_import::TableForm;
-use inferometer_analysis::{Cell, Imported, ImportedPass};
+use inferometer_analysis::{Cell, Imported, ImportedPass, table_import::TableForm};
 use inferometer_model::{Bound, Finding, OutcomeCounts, PassPlan, Target, code};
 use serde_json::Value;
 

@@ -1,13 +1,11 @@
 //! Imports a `summary.json` of this program from another store.
 
-use inferometer_analysis::Summary;
 pub(super) use inferometer_analysis::imported::OURS as FORMAT;
-use inferometer_analysis::summary::SUMMARY_SCHEMA;
+use inferometer_analysis::{Summary, summary::SUMMARY_SCHEMA};
 use serde_json::Value;
 
 use super::document::Document;
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{import::error::ImportError, import::source::Import};
 
 pub(super) fn is(document: &Value) -> bool {
     document.get("schema").and_then(Value::as_str) == Some(SUMMARY_SCHEMA)

@@ -9,13 +9,11 @@ use inferometer_analysis::cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::{Cell, Imported, ImportedPass, PassFold, PassSummary};
-use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::load::{Level, Recording, ReplayPlan};
 use inferometer_model::metrics::{e2e, send_delay, throughput, ttft};
-use inferometer_model::stats::Distribution;
 use inferometer_model::{
     Bound, ClosedPlan, Definition, Finding, OpenPlan, Outcome, OutcomeCounts, OverLimit, PassPlan,
-    Record, Target, Timeline, code,
+    Record, Target, Timeline, code, load::arrival::Arrivals, stats::Distribution,
 };
 
 use super::request::{ToolRequest, record};

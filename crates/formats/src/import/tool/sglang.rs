@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::metrics::ttft;
 use inferometer_model::stats::{self, Distribution};
-use inferometer_model::{Finding, OutcomeCounts, Statistic, code};
+use inferometer_model::{Finding, OutcomeCounts, Statistic, code, metrics::ttft};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals};
-use crate::failure;
-use crate::import::error::ImportError;
-use crate::import::source::Import;
+use crate::{failure, import::error::ImportError, import::source::Import};
 
 pub(crate) const FORMAT: &str = "SGLang bench_serving";
 

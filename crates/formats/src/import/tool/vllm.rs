@@ -3,20 +3,17 @@
 mod requests;
 
 use inferometer_analysis::ImportedPass;
-use inferometer_model::load::Level;
-use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::metrics::{e2e, icl, itl, tpot, ttft};
 use inferometer_model::stats::{self, Distribution};
 use inferometer_model::{
-    Bound, Definition, Finding, OpenPlan, OverLimit, PassPlan, Statistic, code,
+    Bound, Definition, Finding, OpenPlan, OverLimit, PassPlan, Statistic, code, load::Level,
+    load::arrival::Arrivals,
 };
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
 use super::pass::{Pass, definitions, import, load, unknown_arrivals, unknown_load};
-use crate::import::error::ImportError;
-use crate::import::source::Import;
-use crate::simulation;
+use crate::{import::error::ImportError, import::source::Import, simulation};
 use requests::{STARTS, requests};
 
 pub(crate) const FORMAT: &str = "vllm bench serve";

@@ -5,8 +5,7 @@
 use std::collections::VecDeque;
 
 use super::Arrivals;
-use crate::Bound;
-use crate::load::level::Level;
+use crate::{Bound, load::level::Level};
 
 /// A part of the load in which all gaps are multiplied by one factor: the whole load if the rate is
 /// constant, otherwise one stage. An area is an integral of the rate over time, that is, a number of

@@ -6,17 +6,14 @@
 //! This module makes no prompts. It only needs to know whether an answer is complete: a turn that failed is
 //! the last turn of its conversation.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{ClosedPlan, OpenPlan, PassPlan};
-use crate::load::level::Stages;
 use crate::load::model::{Due, EndedRequest, KeptConstant, LoadModel, LoadPlan};
 use crate::load::script::{CountOf, Progress, Script, Step};
-use crate::{Bound, Nanos, OverLimit, PassKind};
+use crate::{Bound, Nanos, OverLimit, PassKind, load::level::Stages};
 
 /// The description of a pass of conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,7 @@
 //! Replay: requests are due at recorded instants, faster or slower by a factor. A replay is an open loop:
 //! its due times do not depend on the server. This module does not read the file of the recording.
 
-use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::{fmt, path::Path, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,7 @@
 mod cache;
 mod times;
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,7 @@
 //! Parses objectives from text. The error for a text that cannot be parsed says what is valid.
 
 use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
-use crate::did_you_mean;
-use crate::metrics::definition::Unit;
-use crate::metrics::registry;
+use crate::{did_you_mean, metrics::definition::Unit, metrics::registry};
 
 /// The text between a share of requests and the objectives that these requests must meet.
 const OF_REQUESTS: &str = " of requests at ";

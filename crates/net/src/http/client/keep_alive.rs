@@ -4,9 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::error::ClientError;
-use super::stream::Stream;
-use super::{Client, ClientResponse, Reuse};
+use super::{Client, ClientResponse, Reuse, error::ClientError, stream::Stream};
 
 /// A client with a pool of connections, one for each thread that sends at the same time. Secrets are not
 /// removed from response bodies, because the bodies are used in computations and not shown. Also, the value

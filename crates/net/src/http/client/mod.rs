@@ -14,11 +14,9 @@ mod protocol;
 mod stream;
 
 use std::io::{self, Read};
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use inferometer_model::json::parsed_bytes;
-use inferometer_model::{Secrets, Url};
+use inferometer_model::{Secrets, Url, json::parsed_bytes};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{HttpError, MessageEnd, Piece, ResponseParser, request_head};
 use serde_json::Value;

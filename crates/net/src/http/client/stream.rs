@@ -2,14 +2,11 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::{os::unix::net::UnixStream, path::Path};
 
 use super::Client;
 use super::error::{ClientError, no_tls, reason};
-use crate::http::proxy::tunnel_through;
-use crate::tls::TlsStream;
-use crate::{Address, time_limit};
+use crate::{Address, http::proxy::tunnel_through, time_limit, tls::TlsStream};
 
 /// An open connection.
 pub(super) enum Stream {

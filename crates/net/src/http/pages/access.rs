@@ -2,14 +2,12 @@
 //! name a loopback address in the `Host` field; otherwise clients with a token. This module only decides; it
 //! reads no socket.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
+use std::{fs::File, io::Read as _};
 
 use inferometer_wire::http::Request;
 
-use super::error::ServeError;
-use super::target::RequestTarget;
+use super::{error::ServeError, target::RequestTarget};
 
 /// The shortest token that a user may choose, in characters. For comparison: 128 random bits in base64 have
 /// 22 characters.

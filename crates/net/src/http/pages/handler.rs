@@ -1,10 +1,8 @@
 //! The handler of read-only pages: it checks who may read, requests the response from the pages, and sends
 //! their events. It generates no page itself.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_wire::http::Request;

@@ -1,15 +1,10 @@
 //! Serves pages over real sockets until a flag is set. This module does not depend on particular pages.
 
-use std::io::ErrorKind;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::{io::ErrorKind, net::SocketAddr, sync::Arc, sync::atomic::AtomicBool};
 
-use super::access::ReaderAccess;
-use super::error::ServeError;
 use super::handler::{PageHandler, Pages};
-use crate::http::server::Server;
-use crate::{EpollNet, Net, Waker};
+use super::{access::ReaderAccess, error::ServeError};
+use crate::{EpollNet, Net, Waker, http::server::Server};
 
 /// Listens, and calls `ready` with the address, a stop flag and a waker. Then serves until the flag is set
 /// and the waker is called.

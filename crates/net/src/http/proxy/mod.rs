@@ -6,11 +6,9 @@ mod tunnel;
 
 use std::fmt;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine, engine::general_purpose::STANDARD};
 use derive_more::Display;
-use inferometer_model::Url;
-use inferometer_model::url::percent_decoded;
+use inferometer_model::{Url, url::percent_decoded};
 
 use exceptions::Exceptions;
 pub use tunnel::Tunnelled;

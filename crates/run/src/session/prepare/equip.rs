@@ -1,8 +1,7 @@
 //! Prepares everything that is needed to send requests: a ready server, a tokenizer, prompts, and the results
 //! of the first requests. A single process and each of several ranks do this in the same way.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use inferometer_drive::Endpoint;
 use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
@@ -14,16 +13,13 @@ use inferometer_servers::observe::Observer;
 use inferometer_workload::History;
 
 use super::first_requests::{self, First};
-use super::overhead::Overhead;
-use super::{messages, model_limit, overhead};
+use super::{messages, model_limit, overhead, overhead::Overhead};
 use crate::pass::runner::{PassRunner, connections_ahead};
 use crate::prompts::{self, PromptTokenizer, Prompts};
-use crate::recording::recorder::Counter;
-use crate::session::prompt_findings;
-use crate::session::slow::report_if_slow;
-use crate::target::observers;
 use crate::{
     Event, Network, ReadyTarget, RunError, RunRequest, ServerSpread, Servers, Start, Team,
+    recording::recorder::Counter, session::prompt_findings, session::slow::report_if_slow,
+    target::observers,
 };
 
 /// Everything that is needed to send requests: a ready server, and prompts for it.

@@ -3,14 +3,10 @@
 use std::time::Duration;
 
 use inferometer_model::{PassPlan, Target, digits};
-use inferometer_plan::Plan;
-use inferometer_plan::ab::AbPlan;
-use inferometer_plan::search::SearchPlan;
-use inferometer_plan::sweep::SweepPlan;
+use inferometer_plan::{Plan, ab::AbPlan, search::SearchPlan, sweep::SweepPlan};
 use inferometer_report::progress::Notice;
 
-use crate::estimate::bound;
-use crate::{DurationEstimate, Events};
+use crate::{DurationEstimate, Events, estimate::bound};
 
 /// The model and the server, in one line.
 pub(crate) fn title(target: &Target) -> String {

@@ -9,31 +9,22 @@ pub(crate) mod overhead;
 
 use std::time::Duration;
 
-use inferometer_model::request::BodyHasher;
 use inferometer_model::target::{EventLoopCount, Side};
-use inferometer_model::{Environment, Finding, Severity, Target};
+use inferometer_model::{Environment, Finding, Severity, Target, request::BodyHasher};
 use inferometer_plan::{Plan, Procedure};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
 
-use super::prefix_cache::PrefixCache;
-use super::slow::report_if_slow;
-use super::{RunRequest, Session};
-use crate::estimate::bound::LongestRun;
-use crate::estimate::duration;
-use crate::pass::event_loops::event_loops;
-use crate::pass::runner::PassRunner;
+use super::{RunRequest, Session, prefix_cache::PrefixCache, slow::report_if_slow};
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
 use crate::recording::header::{self, TimeOrigin};
-use crate::recording::recorder::Recording;
-use crate::results::grid::Grid;
-use crate::resume::sent_before;
-use crate::target::ignore_eos::IgnoreEos;
 use crate::{
     DurationEstimate, Event, Events, Network, Outputs, ReadyTarget, ReportFiles, RunError,
-    RunStarted, Servers, Start,
+    RunStarted, Servers, Start, estimate::bound::LongestRun, estimate::duration,
+    pass::event_loops::event_loops, pass::runner::PassRunner, recording::recorder::Recording,
+    results::grid::Grid, resume::sent_before, target::ignore_eos::IgnoreEos,
 };
 use equip::{Equipped, equip, fit_prompts, if_interrupted};
 use first_requests::First;

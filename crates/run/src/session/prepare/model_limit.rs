@@ -1,13 +1,11 @@
 //! Compares the longest prompt and the longest sequence that the server accepts with the lengths of the plan, before
 //! any prompt is sent.
 
-use inferometer_model::target::Facts;
-use inferometer_model::{CellPlan, Finding, PassPlan, code};
+use inferometer_model::{CellPlan, Finding, PassPlan, code, target::Facts};
 use inferometer_plan::{Grid, Plan};
 use inferometer_workload::OpenWorkload;
 
-use crate::RunError;
-use crate::prompts::PromptCursor;
+use crate::{RunError, prompts::PromptCursor};
 
 /// Checks the lengths of the prompts.
 ///

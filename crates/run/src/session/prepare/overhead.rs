@@ -2,9 +2,7 @@
 //! short requests before the first pass show this number. Prompts can then be made so that the *server* counts the
 //! requested length.
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use inferometer_drive::{Live, Recorder};
 use inferometer_model::source::Prepared;
@@ -13,10 +11,8 @@ use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
 
-use crate::estimate::server_speed::ServerSpeed;
 use crate::pass::runner::{PassRunner, PlayedPass};
-use crate::prompts::Prompts;
-use crate::{Network, RunError};
+use crate::{Network, RunError, estimate::server_speed::ServerSpeed, prompts::Prompts};
 
 /// Prompt lengths of the two requests, in tokens. They differ, to check that the server adds the same number of tokens
 /// at each length.

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::sample::CardSample;
-use inferometer_model::target::Card;
+use inferometer_model::{sample::CardSample, target::Card};
 
 use inferometer_net::http::prometheus::{Metric, metrics};
 
 use super::CardSource;
-use crate::observe::error::ObserveError;
-use crate::observe::scrape::Scrape;
+use crate::{observe::error::ObserveError, observe::scrape::Scrape};
 
 /// The cards that an exporter reports.
 pub struct Dcgm {

@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-use inferometer_model::sample::CardSample;
-use inferometer_model::target::Card;
+use inferometer_model::{sample::CardSample, target::Card};
 use inferometer_net::spawn;
 
 use super::CardSource;

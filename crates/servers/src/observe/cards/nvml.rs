@@ -3,10 +3,8 @@
 
 use std::ffi::OsStr;
 
-use inferometer_model::sample::CardSample;
-use inferometer_model::target::Card;
-use nvml_wrapper::enum_wrappers::device::Clock;
-use nvml_wrapper::{Device, Nvml};
+use inferometer_model::{sample::CardSample, target::Card};
+use nvml_wrapper::{Device, Nvml, enum_wrappers::device::Clock};
 
 use super::CardSource;
 use crate::observe::error::ObserveError;

@@ -1,11 +1,9 @@
 //! AMD's cards, from the files of the driver in `/sys`. Files are only read.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::{fs, str::FromStr};
 
-use inferometer_model::sample::CardSample;
-use inferometer_model::target::Card;
+use inferometer_model::{sample::CardSample, target::Card};
 
 use super::CardSource;
 use crate::observe::error::ObserveError;

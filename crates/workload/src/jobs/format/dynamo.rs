@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::{Builder, MS, Rows, S, each};
-use crate::jobs::builder::SESSION;
 use crate::jobs::call::{GapKind, Known};
 use crate::jobs::values::{list, text, time};
-use crate::trace::RowReason;
+use crate::{jobs::builder::SESSION, trace::RowReason};
 
 /// Dynamo: a row is the end of a call or of a tool. Calls have no start.
 pub fn dynamo(builder: &mut Builder) -> Rows {

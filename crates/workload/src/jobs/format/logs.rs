@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Builder, Fault, Rows, S, each};
-use crate::jobs::builder::Starter;
 use crate::jobs::call::{Call, Content, GapKind, Known};
-use crate::jobs::tree::ROOT;
 use crate::jobs::values::{kind_of, list, text, time};
+use crate::{jobs::builder::Starter, jobs::tree::ROOT};
 
 /// What is known before a call of a session.
 struct Open {

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 
 use super::{Builder, MS, Rows, S, calls, each};
 use crate::jobs::call::{Call, Content, Known};
-use crate::jobs::error::Problem;
-use crate::jobs::values::text;
+use crate::{jobs::error::Problem, jobs::values::text};
 
 /// Graphs of calls. `branches`, `prefix_reset` and `tool_events` repeat what other keys say.
 pub fn agentic(builder: &mut Builder) -> Rows {

@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Builder, Fault, MS, Rows, S, each};
 use crate::jobs::call::{Call, Content, GapKind, Known};
-use crate::jobs::error::Problem;
-use crate::jobs::tree::ROOT;
 use crate::jobs::values::{kind_of, list, text, time, tokens};
-use crate::trace::RowReason;
+use crate::{jobs::error::Problem, jobs::tree::ROOT, trace::RowReason};
 
 /// A call, the session that it starts, and the session and the turn that wait for its end.
 type Start = (u32, String, Option<(String, usize)>);

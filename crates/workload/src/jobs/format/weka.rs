@@ -4,11 +4,8 @@
 use serde_json::Value;
 
 use super::{Builder, Fault, Rows, S};
-use crate::jobs::builder::Starter;
-use crate::jobs::call::GapKind;
-use crate::jobs::error::Problem;
 use crate::jobs::values::{list, nanos, text, tokens};
-use crate::trace::RowReason;
+use crate::{jobs::builder::Starter, jobs::call::GapKind, jobs::error::Problem, trace::RowReason};
 
 /// The reader. Times of some files are whole seconds.
 pub fn rows(builder: &mut Builder) -> Rows {

@@ -1,16 +1,13 @@
 //! The flags of `vllm bench serve` for results: which figures are printed, and how the result file is written.
 
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io::Write as _};
 
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{ServingMetric, ServingSelection, SteadyStateWindow};
 use serde_json::{Map, Value, json};
 
-use super::load::Arrivals;
-use super::reader::Reader;
-use super::target::backend;
+use super::{load::Arrivals, reader::Reader, target::backend};
 use crate::command_line::Failure;
 use crate::serving_results::{ServingRamp, ServingSettings, insert_after};
 

@@ -1,7 +1,6 @@
 //! Reads the values of flags, and collects mistakes in them and notes for users.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use std::{fmt::Display, str::FromStr};
 
 use super::given::GivenFlags;
 

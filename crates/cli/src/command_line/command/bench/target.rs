@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::given::GivenFlags;
-use super::reader::Reader;
+use super::{given::GivenFlags, reader::Reader};
 
 /// A backend of vLLM: its names, the dialect of this program, and the request path.
 struct Backend {

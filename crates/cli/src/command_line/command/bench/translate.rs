@@ -3,12 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::given::GivenFlags;
-use super::load;
-use super::outcome::ServingOutput;
-use super::reader::Reader;
-use super::target as server;
 use super::workload::{self, DataSet};
+use super::{given::GivenFlags, load, outcome::ServingOutput, reader::Reader, target as server};
 use crate::other_tools::vllm::{Answer, Flag};
 
 /// The translated flags.

@@ -11,8 +11,7 @@ mod scenarios;
 
 use std::ffi::OsString;
 
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValue};
 use inferometer_model::did_you_mean;
 
 use crate::command_line::{Failure, print};

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::command_line::Failure;
-use crate::scenario;
+use crate::{command_line::Failure, scenario};
 
 use super::named;
 

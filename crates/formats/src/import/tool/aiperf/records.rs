@@ -5,11 +5,10 @@ use inferometer_model::{Finding, calendar, code};
 use serde_json::Value;
 
 use super::{common, failure_text, in_ms};
-use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 use crate::import::tool::document::{Document, target};
 use crate::import::tool::pass::{Pass, counts, definitions, import, unknown_load};
-use crate::import::tool::request::ToolRequest;
+use crate::{import::error::ImportError, import::tool::request::ToolRequest};
 
 pub(in crate::import::tool) const FORMAT: &str = "AIPerf records";
 
