@@ -102,7 +102,5 @@ fn verdict(out: &mut String, verdict: &Verdict) {
             "\nVerdict: figures from this machine cannot be trusted in its present state.\n",
         ),
     }
-    for reason in &verdict.reasons {
-        let _ = writeln!(out, "  {reason}");
-    }
+    out.extend(verdict.reasons.iter().map(|reason| format!("  {reason}\n")));
 }

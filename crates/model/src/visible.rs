@@ -1,7 +1,7 @@
 //! Makes texts from outside safe to show. The texts can then not control a terminal, change the writing
 //! direction, or hide characters. Long names are cut.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 /// The longest name (of a model, a version, a property of a server) that is stored, in characters. A longer
 /// name is cut and ends with an ellipsis.
@@ -44,9 +44,7 @@ fn escaped(text: &str, is_kept: fn(char) -> bool) -> Cow<'_, str> {
 
 fn push(out: &mut String, c: char) {
     if is_escaped(c) {
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let _ = write!(out, "\\u{unit:04x}");
-        }
+        out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
     } else {
         out.push(c);
     }

@@ -126,9 +126,7 @@ pub fn text(comparison: &Comparison) -> String {
     for line in comparison.remarks.iter().chain(&comparison.failed) {
         let _ = writeln!(out, "\n{}", one_line(line));
     }
-    for answer in &comparison.answers {
-        let _ = writeln!(out, "\n{}", one_line(answer));
-    }
+    out.extend(comparison.answers.iter().map(|answer| format!("\n{}\n", one_line(answer))));
     out
 }
 

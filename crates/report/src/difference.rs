@@ -52,9 +52,7 @@ pub fn html(comparison: &Comparison) -> String {
         differing.map(|[name, ours, theirs]| format!("{name}: {ours} → {theirs}")).collect(),
     );
     out += &table(comparison).map(|table| crate::page::table(&table)).unwrap_or_default();
-    for line in explained(comparison) {
-        let _ = writeln!(out, "<p>{}</p>", escape(&line));
-    }
+    out.extend(explained(comparison).iter().map(|line| format!("<p>{}</p>\n", escape(line))));
     for group in &comparison.unmatched {
         let _ = writeln!(out, "<p>Not compared: {}</p>", escape(&group.to_string()));
     }

@@ -45,9 +45,7 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     if !lines.is_empty() {
         *out += "\n";
     }
-    for line in lines {
-        let _ = writeln!(out, "- {line}");
-    }
+    out.extend(lines.into_iter().map(|line| format!("- {line}\n")));
 }
 
 /// The number of figures for each verdict that occurs, and the number of figures of the answers of searches and sweeps,

@@ -30,82 +30,59 @@ pub fn body(input: &ReportInput<'_>) -> String {
 }
 
 fn written(blocks: &[Block<'_>]) -> String {
-    let mut body = String::new();
-    blocks.iter().for_each(|block| write_block(&mut body, block));
-    body
+    blocks.iter().map(block).collect()
 }
 
-fn write_block(out: &mut String, block: &Block<'_>) {
+fn block(block: &Block<'_>) -> String {
+    let each = |tag: &str, items: &[Text]| -> String {
+        items.iter().map(|item| format!("<{tag}>{}</{tag}>\n", text(item))).collect()
+    };
     match block {
         Block::Heading(2, text) => {
-            let _ = writeln!(out, "<h2 id=\"{}\">{}</h2>", place(text), escape(text));
+            format!("<h2 id=\"{}\">{}</h2>\n", place(text), escape(text))
         }
-        Block::Heading(level, text) => {
-            let _ = writeln!(out, "<h{level}>{}</h{level}>", escape(text));
-        }
-        Block::Paragraph(words) => {
-            let _ = writeln!(out, "<p>{}</p>", text(words));
-        }
-        Block::List(items) => {
-            out.push_str("<ul>\n");
-            for item in items {
-                let _ = writeln!(out, "<li>{}</li>", text(item));
-            }
-            out.push_str("</ul>\n");
-        }
-        Block::Finding(tone, title, lines) => {
-            let (class, title) = (class_of(*tone), escape(title));
-            let short = lines.first().map_or_else(String::new, text);
-            let _ = writeln!(
-                out,
-                "<details class=\"callout {class}\">\n<summary><b>{title}</b> \
-                 <span class=\"short\">{short}</span></summary>"
-            );
-            for line in lines {
-                let _ = writeln!(out, "<p>{}</p>", text(line));
-            }
-            out.push_str("</details>\n");
-        }
-        Block::Callout(tone, title, lines) => {
-            let class = class_of(*tone);
-            let title = escape(title);
-            let _ = writeln!(out, "<div class=\"callout {class}\">\n<p><b>{title}</b></p>");
-            for line in lines {
-                let _ = writeln!(out, "<p>{}</p>", text(line));
-            }
-            out.push_str("</div>\n");
-        }
-        Block::Table(table) => out.push_str(&page::table(table)),
+        Block::Heading(level, text) => format!("<h{level}>{}</h{level}>\n", escape(text)),
+        Block::Paragraph(words) => format!("<p>{}</p>\n", text(words)),
+        Block::List(items) => format!("<ul>\n{}</ul>\n", each("li", items)),
+        Block::Finding(tone, title, lines) => format!(
+            "<details class=\"callout {}\">\n<summary><b>{}</b> <span class=\"short\">{}</span></summary>\n\
+             {}</details>\n",
+            class_of(*tone),
+            escape(title),
+            lines.first().map_or_else(String::new, text),
+            each("p", lines)
+        ),
+        Block::Callout(tone, title, lines) => format!(
+            "<div class=\"callout {}\">\n<p><b>{}</b></p>\n{}</div>\n",
+            class_of(*tone),
+            escape(title),
+            each("p", lines)
+        ),
+        Block::Table(table) => page::table(table),
         Block::Code(_, code) => {
             let lines: Vec<String> = code.trim_end().lines().map(escape).collect();
-            let _ = writeln!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
+            format!("<pre><code>{}</code></pre>\n", lines.join("\n"))
         }
-        Block::Chart(chart) => out.push_str(&figure(chart)),
+        Block::Chart(chart) => figure(chart),
         Block::PageCharts(id, title, charts) => {
-            let (id, title) = (escape(id), escape(title));
-            let _ = writeln!(out, "<details id=\"{id}\">\n<summary>{title}</summary>");
-            charts.iter().for_each(|chart| out.push_str(&figure(chart)));
-            out.push_str("</details>\n");
+            let charts: String = charts.iter().map(figure).collect();
+            details(&format!(" id=\"{}\"", escape(id)), &escape(title), &charts)
         }
         Block::Section(title, blocks) => {
-            let (id, title) = (place(title), escape(title));
-            let _ = writeln!(
-                out,
-                "<details class=\"part\" id=\"{id}\">\n<summary><h2>{title}</h2></summary>"
-            );
-            blocks.iter().for_each(|block| write_block(out, block));
-            out.push_str("</details>\n");
+            let attributes = format!(" class=\"part\" id=\"{}\"", place(title));
+            details(&attributes, &format!("<h2>{}</h2>", escape(title)), &written(blocks))
+        }
+        Block::Details(id, title, blocks) if id.is_empty() => {
+            details("", &escape(title), &written(blocks))
         }
         Block::Details(id, title, blocks) => {
-            let (id, title) = (escape(id), escape(title));
-            let id = if id.is_empty() { id } else { format!(" id=\"{id}\"") };
-            let _ = writeln!(out, "<details{id}>\n<summary>{title}</summary>");
-            for block in blocks {
-                write_block(out, block);
-            }
-            out.push_str("</details>\n");
+            details(&format!(" id=\"{}\"", escape(id)), &escape(title), &written(blocks))
         }
     }
+}
+
+fn details(attributes: &str, summary: &str, content: &str) -> String {
+    format!("<details{attributes}>\n<summary>{summary}</summary>\n{content}</details>\n")
 }
 
 fn class_of(tone: Tone) -> &'static str {

@@ -1,8 +1,6 @@
 //! `report.md`: the report for repositories and reviews. Text from the server is escaped, so that it
 //! never becomes markup.
 
-use std::fmt::Write as _;
-
 use inferometer_model::visible;
 
 use crate::document::{Block, Span, Text, Tone};
@@ -15,28 +13,21 @@ pub fn report(input: &ReportInput<'_>, form: Form) -> String {
 
 /// Blocks as Markdown.
 pub(crate) fn page(blocks: &[Block<'_>], form: Form) -> String {
-    let mut out = String::new();
-    for block in blocks {
-        write_block(&mut out, block, form);
-    }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
-    out
+    format!("{}\n", written(blocks, form).trim_end())
 }
 
-fn write_block(out: &mut String, block: &Block<'_>, form: Form) {
+fn written(blocks: &[Block<'_>], form: Form) -> String {
+    blocks.iter().map(|one| block(one, form)).collect()
+}
+
+fn block(block: &Block<'_>, form: Form) -> String {
     match block {
         Block::Heading(level, text) => {
-            let _ = writeln!(out, "{} {}\n", "#".repeat(usize::from(*level)), escape(text));
+            format!("{} {}\n\n", "#".repeat(usize::from(*level)), escape(text))
         }
-        Block::Paragraph(words) => {
-            let _ = writeln!(out, "{}\n", text(words));
-        }
+        Block::Paragraph(words) => format!("{}\n\n", text(words)),
         Block::List(items) => {
-            for item in items {
-                let _ = writeln!(out, "- {}", text(item));
-            }
-            out.push('\n');
+            items.iter().map(|item| format!("- {}\n", text(item))).collect::<String>() + "\n"
         }
         Block::Callout(tone, title, lines) | Block::Finding(tone, title, lines) => {
             let mark = match tone {
@@ -44,32 +35,24 @@ fn write_block(out: &mut String, block: &Block<'_>, form: Form) {
                 Tone::Note => "ℹ️",
                 Tone::Warning => "⚠️",
             };
-            let _ = writeln!(out, "> {mark} **{}**", escape(title));
-            for line in lines {
-                let _ = writeln!(out, ">\n> {}", text(line));
-            }
-            out.push('\n');
+            let lines: String = lines.iter().map(|line| format!(">\n> {}\n", text(line))).collect();
+            format!("> {mark} **{}**\n{lines}\n", escape(title))
         }
-        Block::Table(table) => {
-            let _ = writeln!(out, "{}", table.to_markdown());
-        }
+        Block::Table(table) => format!("{}\n", table.to_markdown()),
         Block::Code(language, code) => {
-            let fence = fence(code);
-            let code = visible::lines(code.trim_end());
-            let _ = writeln!(out, "{fence}{language}\n{code}\n{fence}\n");
+            let (fence, code) = (fence(code), visible::lines(code.trim_end()));
+            format!("{fence}{language}\n{code}\n{fence}\n\n")
         }
         Block::Chart(chart) => {
-            let (title, name) = (escape(&chart.title), form.name());
-            let _ = writeln!(out, "![{title}](./{}.{name})\n", chart.id);
+            format!("![{}](./{}.{})\n\n", escape(&chart.title), chart.id, form.name())
         }
         // Markdown leaves these charts out, because the tables above contain the same figures.
-        Block::PageCharts(..) => {}
-        Block::Section(title, blocks) | Block::Details(_, title, blocks) => {
-            let level = if matches!(block, Block::Section(..)) { "##" } else { "###" };
-            let _ = writeln!(out, "{level} {}\n", escape(title));
-            for block in blocks {
-                write_block(out, block, form);
-            }
+        Block::PageCharts(..) => String::new(),
+        Block::Section(title, blocks) => {
+            format!("## {}\n\n{}", escape(title), written(blocks, form))
+        }
+        Block::Details(_, title, blocks) => {
+            format!("### {}\n\n{}", escape(title), written(blocks, form))
         }
     }
 }

@@ -67,9 +67,7 @@ pub(crate) fn body(summary: &Summary) -> String {
     let failures = failures(summary);
     if !failures.is_empty() {
         out.push('\n');
-        for line in &failures {
-            let _ = writeln!(out, "- {line}");
-        }
+        out.extend(failures.iter().map(|line| format!("- {line}\n")));
     }
     let interrupted = interrupted(summary);
     if !interrupted.is_empty() {

@@ -143,16 +143,12 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     let failures = table::failures(summary);
     if !failures.is_empty() {
         let _ = writeln!(out, "\n{}", painted(colour, Paint::Red, "Failed requests"));
-        for line in failures {
-            let _ = writeln!(out, "  {}", clean(&line));
-        }
+        out.extend(failures.into_iter().map(|line| format!("  {}\n", clean(&line))));
     }
     let interrupted = table::interrupted(summary);
     if !interrupted.is_empty() {
         let _ = writeln!(out, "\n{}", painted(colour, Paint::Yellow, "Interrupted"));
-        for line in interrupted {
-            let _ = writeln!(out, "  {}", clean(&line));
-        }
+        out.extend(interrupted.into_iter().map(|line| format!("  {}\n", clean(&line))));
     }
     write_verdict(&mut out, summary, colour);
     out
@@ -255,9 +251,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         Validity::Suspect => {
             let word = painted(colour, Paint::Red, &format!("suspect{failed}"));
             let _ = writeln!(out, "{word}: read these reasons before you use the figures");
-            for reason in &verdict.reasons {
-                let _ = writeln!(out, "  {}", clean(reason));
-            }
+            out.extend(verdict.reasons.iter().map(|reason| format!("  {}\n", clean(reason))));
         }
     }
     if !mark::all_trusted(summary) {

@@ -1,6 +1,5 @@
 //! Writes a bundle: first the checksum list, then the parts in the given order.
 
-use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
 use flate2::{Compression, GzBuilder};
@@ -64,9 +63,7 @@ fn written<W: Write>(to: W, parts: Vec<Part<'_>>) -> io::Result<W> {
     let zipped = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
     let mut archive = Builder::new(zipped);
     let mut sums = String::new();
-    for Part { name, sum, .. } in &parts {
-        let _ = writeln!(sums, "{}  {name}", sum.sha256);
-    }
+    sums.extend(parts.iter().map(|Part { name, sum, .. }| format!("{}  {name}\n", sum.sha256)));
     append(&mut archive, Part::of_bytes(SUMS, sums))?;
     parts.into_iter().try_for_each(|part| append(&mut archive, part))?;
     archive.into_inner()?.finish()

@@ -206,9 +206,7 @@ impl ToolTable {
             }
         }
         let _ = writeln!(out, "{}", "=".repeat(width));
-        for left_out in &self.left_out {
-            let _ = writeln!(out, "left out: {left_out}");
-        }
+        out.extend(self.left_out.iter().map(|left_out| format!("left out: {left_out}\n")));
         out
     }
 }

@@ -118,9 +118,7 @@ fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
             "; passes of the predicted runs left out: {count}, because none of their requests completed"
         ),
     };
-    for (run, why) in skipped {
-        let _ = writeln!(text, "  {run}: {why}");
-    }
+    text.extend(skipped.iter().map(|(run, why)| format!("  {run}: {why}\n")));
     text
 }
 
