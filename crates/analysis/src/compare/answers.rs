@@ -24,10 +24,8 @@ pub enum AnswerFigure {
 }
 
 inferometer_model::names!(AnswerFigure {
-    HighestLoad => "highest_load",
-    SaturatedRequestsPerS => "saturated_requests_per_s",
-    SaturatedOutputTokensPerS => "saturated_output_tokens_per_s",
-    Knee => "knee",
+    HighestLoad => "highest_load", SaturatedRequestsPerS => "saturated_requests_per_s",
+    SaturatedOutputTokensPerS => "saturated_output_tokens_per_s", Knee => "knee",
 });
 
 /// One figure of an answer of one run.

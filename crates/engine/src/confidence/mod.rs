@@ -47,13 +47,9 @@ pub enum ErrorColumn {
 }
 
 inferometer_model::names!(ErrorColumn {
-    Throughput => "output_tokens_per_s",
-    Latency => "latency_per_output_token_ms",
-    Tpot => "tpot_ms",
-    TtftP50 => "ttft_p50_ms",
-    TtftP99 => "ttft_p99_ms",
-    TtftP50Limited => "ttft_p50_limited_ms",
-    TtftP99Limited => "ttft_p99_limited_ms",
+    Throughput => "output_tokens_per_s", Latency => "latency_per_output_token_ms",
+    Tpot => "tpot_ms", TtftP50 => "ttft_p50_ms", TtftP99 => "ttft_p99_ms",
+    TtftP50Limited => "ttft_p50_limited_ms", TtftP99Limited => "ttft_p99_limited_ms",
 });
 
 /// A range around a prediction, on a logarithmic scale. Its ends are the prediction times exp(`shift` - `half`) and

@@ -2,7 +2,9 @@
 //! a limit of stored requests. With more requests, bins of time count sends and ends, so that memory does not
 //! grow with a run.
 
-use std::{ops::AddAssign, time::Duration};
+use std::time::Duration;
+
+use derive_more::AddAssign;
 
 use super::grid::Grid;
 use crate::Nanos;
@@ -40,17 +42,10 @@ pub struct InFlight {
 }
 
 /// The sends and ends within a bin. All of them count as if they occurred at the end of the bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign)]
 struct Changes {
     sent: u32,
     ended: u32,
-}
-
-impl AddAssign for Changes {
-    fn add_assign(&mut self, other: Self) {
-        self.sent += other.sent;
-        self.ended += other.ended;
-    }
 }
 
 impl Default for InFlight {

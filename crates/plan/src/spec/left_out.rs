@@ -21,11 +21,7 @@ pub enum PlanCommand {
 use PlanCommand::{Ab, Predict, Search, Sweep};
 
 inferometer_model::names!(PlanCommand {
-    Run => "run",
-    Predict => "predict",
-    Search => "search",
-    Sweep => "sweep",
-    Ab => "ab",
+    Run => "run", Predict => "predict", Search => "search", Sweep => "sweep", Ab => "ab",
 });
 
 impl Spec {

@@ -1,7 +1,6 @@
 //! Where the time of a job goes: in the model, in tools, with people, in the client, and the rest.
 
-use std::ops::AddAssign;
-
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
@@ -25,7 +24,7 @@ pub struct CallTimes {
 }
 
 /// The parts of a time, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, AddAssign)]
 pub struct Parts {
     /// With at least one call in flight.
     pub model_s: f64,
@@ -58,16 +57,6 @@ impl Parts {
     fn add(&mut self, rank: usize, seconds: f64) {
         let parts = [&mut self.model_s, &mut self.tools_s, &mut self.people_s, &mut self.client_s];
         *parts.into_iter().nth(rank).unwrap_or(&mut self.rest_s) += seconds;
-    }
-}
-
-impl AddAssign for Parts {
-    fn add_assign(&mut self, other: Self) {
-        self.model_s += other.model_s;
-        self.tools_s += other.tools_s;
-        self.people_s += other.people_s;
-        self.client_s += other.client_s;
-        self.rest_s += other.rest_s;
     }
 }
 

@@ -17,11 +17,8 @@ pub enum DataSet {
 
 // The names are those of vLLM.
 inferometer_model::names!(DataSet {
-    Random => "random",
-    Sharegpt => "sharegpt",
-    Custom => "custom",
-    PrefixRepetition => "prefix_repetition",
-    TimedTrace => "timed_trace",
+    Random => "random", Sharegpt => "sharegpt", Custom => "custom",
+    PrefixRepetition => "prefix_repetition", TimedTrace => "timed_trace",
 });
 
 impl DataSet {
