@@ -7,7 +7,6 @@ use crate::model::layout::{Attention, Layer};
 use crate::policy::{Scheduler, scheduler};
 use crate::{
     Dtype, EngineConfig, EngineError, KvCacheDtype, Limits, Profile, ResolvedConfig, Weights,
-    card::Card, model::Windows,
 };
 
 impl EngineConfig {

@@ -3,7 +3,7 @@
 use crate::card::Card;
 use crate::model::layout::Kept;
 use crate::model::{Experts, ModelSpec, Windows, built_in};
-use crate::{Noise, Profile, Weights, card::Card};
+use crate::{Noise, Profile, Weights};
 
 /// Limits of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

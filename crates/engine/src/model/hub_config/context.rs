@@ -9,14 +9,8 @@ use crate::model::spec::RopeLengths;
 
 /// Keys with which configurations state the maximum sequence length; the smallest value is used.
 const CONTEXT_KEYS: [&str; 8] = [
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_length",
-    "max_sequence_length",
-    "max_seq_length",
-    "seq_len",
-    "model_max_length",
+    "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length",
+    "max_seq_length", "seq_len", "model_max_length",
 ];
 
 /// Kinds of position scaling for which vLLM does not multiply the maximum sequence length. For Gemma 3, vLLM multiplies
