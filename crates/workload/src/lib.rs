@@ -40,7 +40,7 @@ pub use registry::{OpenWorkload, has_messages, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
 pub use workload::{
-    History, JobsNeeded, PassJobs, RequestBatch, RequestsNeeded, TooLong, Workload,
+    Beyond, History, JobsNeeded, PassJobs, RequestBatch, RequestsNeeded, TooLong, Workload,
 };
 
 use inferometer_plan::WorkloadPlan;

@@ -6,8 +6,8 @@ use inferometer_model::{CellPlan, Finding, Prompt, Tokenizer};
 use inferometer_plan::{Plan, WorkloadPlan};
 
 use crate::{
-    PromptContext, PromptScope, RequestBatch, RequestsNeeded, Workload, WorkloadError, definition,
-    fit::require_plain_words, random::RandomWords,
+    PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError,
+    definition, fit::require_plain_words, random::RandomWords,
 };
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.
@@ -74,13 +74,7 @@ impl OpenWorkload {
     ///
     /// # Errors
     /// The errors of [`Workload::beyond`].
-    pub fn beyond(
-        &self,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-        limit: u64,
-    ) -> Result<Option<CellPlan>, WorkloadError> {
+    pub fn beyond(&self, cell: CellPlan, scope: &PromptScope, count: usize, limit: u64) -> TooLong {
         let context = &self.context;
         self.workload.beyond(&RequestsNeeded { context, cell, scope, first: 0, count }, limit)
     }

@@ -90,8 +90,26 @@ pub enum History {
     Text,
 }
 
-/// The lengths of a request that is too long, if there is one.
-pub type TooLong = Result<Option<CellPlan>, WorkloadError>;
+/// Requests that are too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// The lengths of the longest one.
+    pub longest: CellPlan,
+    /// How many are known to be too long.
+    pub requests: u64,
+    /// The number of all requests.
+    pub of: u64,
+}
+
+impl Beyond {
+    /// Only the longest one, if the lengths of the others are upper limits, or not those of single requests.
+    pub(crate) fn only_longest(self) -> Self {
+        Self { requests: 1, ..self }
+    }
+}
+
+/// The requests that are too long, if there are any.
+pub type TooLong = Result<Option<Beyond>, WorkloadError>;
 
 /// An opened workload: a source of requests.
 pub trait Workload: Send + Sync {
@@ -157,13 +175,20 @@ pub struct RequestBatch {
     pub notes: Vec<Note>,
 }
 
-/// The longest of these requests, if its prompt and its output have more than `limit` tokens together.
+/// Those of these requests whose prompt and output have more than `limit` tokens together.
 pub(crate) fn longest_beyond(
     limit: u64,
     lengths: impl IntoIterator<Item = CellPlan>,
-) -> Option<CellPlan> {
-    let longest = lengths.into_iter().max_by_key(CellPlan::tokens);
-    longest.filter(|longest| longest.tokens() > limit)
+) -> Option<Beyond> {
+    let (mut of, mut requests, mut longest) = (0, 0, None);
+    for cell in lengths {
+        of += 1;
+        if cell.tokens() > limit {
+            requests += 1;
+            longest = longest.into_iter().chain([cell]).max_by_key(CellPlan::tokens);
+        }
+    }
+    longest.map(|longest| Beyond { longest, requests, of })
 }
 
 /// Whether one of the prompts that a data set determines is a list of messages; false if it cannot be read.

@@ -24,6 +24,9 @@ pub(super) struct UsageBody {
     output_tokens: Option<u32>,
     input_tokens_details: Option<Details>,
     output_tokens_details: Option<Details>,
+    /// DeepSeek.
+    #[serde(default, deserialize_with = "tokens")]
+    prompt_cache_hit_tokens: Option<u32>,
     #[serde(default, deserialize_with = "tokens")]
     cache_read_input_tokens: Option<u32>,
     #[serde(default, deserialize_with = "tokens")]
@@ -52,6 +55,7 @@ impl UsageBody {
             if total.is_some() && total == self.total_tokens { with } else { completion }
         });
         let cached = prompt_details.and_then(|details| details.cached_tokens);
+        let cached = cached.or(self.prompt_cache_hit_tokens);
         Usage { prompt, completion, cached, reasoning }
     }
 

@@ -108,3 +108,22 @@ fn usage_states_hidden_reasoning_and_counts_it_once() {
         assert_eq!(reading.usage.completion, Some(completion), "{events} events, {usage}");
     }
 }
+
+#[test]
+fn cached_prompt_tokens_are_read_in_each_servers_words_and_absent_is_not_zero() {
+    for (words, cached) in [
+        (r#","prompt_tokens_details":{"cached_tokens":16}"#, Some(16)),
+        (r#","prompt_tokens_details":{"cached_tokens":0}"#, Some(0)),
+        // DeepSeek.
+        (r#","prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":3"#, Some(64)),
+        // vLLM without --enable-prompt-tokens-details.
+        (r#","prompt_tokens_details":null"#, None),
+        ("", None),
+    ] {
+        let usage = format!(
+            r#"{{"choices":[],"usage":{{"prompt_tokens":67,"completion_tokens":1{words}}}}}"#
+        );
+        let reading = read(COMPLETIONS, true, [&sse(&[TEXT, FINISH, &usage, DONE])[..]]);
+        assert_eq!(reading.usage.cached, cached, "{words}");
+    }
+}

@@ -44,9 +44,6 @@ pub fn shaped(plan: &AgentsPlan) -> Result<Arc<Recorded>, WorkloadError> {
         ));
     }
     recorded.order = Order::of(&recorded);
-    if !recorded.has_messages {
-        recorded.shared = shared(&recorded);
-    }
     let recorded = Arc::new(recorded);
     *last = Some((plan.clone(), Arc::clone(&recorded)));
     Ok(recorded)
@@ -94,7 +91,12 @@ pub fn open(plan: &AgentsPlan, tokenizer: &dyn Tokenizer) -> Result<Recorded, Wo
     };
     recorded.outputs = recorded.trace.calls.iter().zip(answers).map(output).collect();
     match unknown {
-        0 => Ok(recorded),
+        0 => {
+            if !recorded.has_messages {
+                recorded.shared = shared(&recorded);
+            }
+            Ok(recorded)
+        }
         count => Err(wrong(format!(
             "{count} of {} calls do not say how long their answers are; give --output-length",
             recorded.outputs.len()

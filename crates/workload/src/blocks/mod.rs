@@ -15,7 +15,7 @@ use inferometer_plan::template::Template;
 
 use crate::workload::WorkloadDefinition;
 use crate::{
-    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, Workload, WorkloadError,
+    Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError,
 };
 
 pub use corpus::{Corpus, LeftOut};
@@ -98,7 +98,7 @@ impl Workload for TextBlocks {
     }
 
     /// The lengths are in characters, so the tokens are unknown.
-    fn beyond(&self, _: &RequestsNeeded<'_>, _: u64) -> Result<Option<CellPlan>, WorkloadError> {
+    fn beyond(&self, _: &RequestsNeeded<'_>, _: u64) -> TooLong {
         Ok(None)
     }
 

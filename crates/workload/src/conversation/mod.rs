@@ -16,7 +16,7 @@ use inferometer_model::load::conversation::{ConversationPlan, TurnPlan, TurnsFro
 use inferometer_model::{CellPlan, Finding, PassPlan, Prompt, Request, load::Step, stats::seed};
 
 use crate::fit::{self, Words};
-use crate::workload::{WorkloadDefinition, longest_beyond};
+use crate::workload::{Beyond, WorkloadDefinition, longest_beyond};
 use crate::{
     JobsNeeded, PassJobs, PromptContext, PromptForm, PromptScope, RequestBatch, RequestsNeeded,
     TooLong, Workload, WorkloadError, fetch,
@@ -176,7 +176,8 @@ impl Workload for Conversations {
             let output_length = turns.last()?.1;
             Some(CellPlan { input_length: all - output_length, output_length })
         };
-        Ok(longest_beyond(limit, (0..self.plan.conversations).filter_map(last)))
+        Ok(longest_beyond(limit, (0..self.plan.conversations).filter_map(last))
+            .map(Beyond::only_longest))
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use inferometer_model::CellPlan;
 use inferometer_plan::DrawnPlan;
 
-use crate::workload::{WorkloadDefinition, longest_beyond};
+use crate::workload::{Beyond, WorkloadDefinition, longest_beyond};
 use crate::{PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
@@ -75,6 +75,6 @@ impl Workload for Drawn {
                 output_length: longest(&self.output, cell.output_length),
             }
         });
-        Ok(longest_beyond(limit, lengths))
+        Ok(longest_beyond(limit, lengths).map(Beyond::only_longest))
     }
 }

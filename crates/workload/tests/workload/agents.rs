@@ -160,6 +160,26 @@ fn prompts_and_answers_have_the_recorded_lengths_and_share_exactly_what_was_shar
     }
 }
 
+#[test]
+fn each_call_records_how_much_of_its_prompt_an_earlier_prompt_has_and_which_was_the_first() {
+    for name in SIZED {
+        let mut sent = played(name);
+        sent.sort_by_key(|request| request.job.as_ref().map(|job| (job.job, job.call)));
+        let prompts: Vec<Vec<u32>> = sent.iter().map(|it| ids(&embedded(), it)).collect();
+        for (at, request) in sent.iter().enumerate() {
+            let shared = request.job.as_ref().and_then(|job| job.shared).expect(name);
+            let in_common = |other: usize| common(&prompts[at], &prompts[other]);
+            let most = (0..at).map(in_common).max().unwrap_or(0);
+            assert_eq!(shared.tokens, most, "{name}: call {at}");
+            if most > 0 {
+                let first = (0..at).find(|other| in_common(*other) == most).expect("a call");
+                let job = sent[first].job.as_ref().expect("a job");
+                assert_eq!(shared.with, (job.job, job.call), "{name}: call {at}");
+            }
+        }
+    }
+}
+
 /// The tokens that two prompts have in common; `None` if the trace does not say it.
 fn shared(trace: &Trace, call: &jobs::Call, other: &jobs::Call) -> Option<u32> {
     let lengths = call.prompt.get()?.min(other.prompt.get()?);

@@ -3,7 +3,7 @@
 
 use inferometer_model::{CellPlan, Finding, PassPlan, code, target::Facts};
 use inferometer_plan::{Grid, Plan};
-use inferometer_workload::OpenWorkload;
+use inferometer_workload::{Beyond, OpenWorkload};
 
 use crate::{RunError, prompts::PromptCursor};
 
@@ -76,20 +76,26 @@ fn longest_beyond(
     if let Some(bound) = plan.warmup.bound() {
         cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
     }
-    let mut longest: Option<CellPlan> = None;
+    let mut longest: Option<Beyond> = None;
     for repeat in 1..=plan.repeat.at_least {
         for pass in plan.passes_of(cell) {
             let scope = cursor.next(cell, &pass.prompt_label(), repeat, &pass);
             let count = pass.requests().unwrap_or(u32::MAX) as usize;
             let found = workload.beyond(cell, &scope, count, room);
             let found = found.map_err(|error| RunError::prompts(format!("{cell}: {error}")))?;
-            longest = longest.into_iter().chain(found).max_by_key(CellPlan::tokens);
+            longest = longest.into_iter().chain(found).max_by_key(|found| found.longest.tokens());
         }
     }
-    Ok(longest.map(|longest| match cell {
-        cell if cell == longest => cell.to_string(),
-        CellPlan::OWN => format!("the longest request ({longest})"),
-        _ => format!("the longest request of {cell} ({longest})"),
+    Ok(longest.map(|Beyond { longest, requests, of }| {
+        let more = match requests {
+            1 => String::new(),
+            _ => format!(" and {} more of {of} requests", requests - 1),
+        };
+        match cell {
+            cell if cell == longest => cell.to_string(),
+            CellPlan::OWN => format!("the longest request ({longest}){more}"),
+            _ => format!("the longest request of {cell} ({longest}){more}"),
+        }
     }))
 }
 
@@ -154,6 +160,10 @@ mod tests {
                 "the longest request of 800 x own (800 x ",
             ),
             (own.clone(), "the longest request (1000 x 100)"),
+            (
+                with(&trace, json!({"requests": 3, "concurrency": ["1"]})),
+                "the longest request (2000 x 9) and 1 more of 3 requests:",
+            ),
             (with(&own, json!({"requests": 1, "warmup": 0, "concurrency": ["1"]})), ""),
             (sharegpt, "the longest request (1000 x 1000)"),
             (conversation, "the longest request (1240 x 20)"),
