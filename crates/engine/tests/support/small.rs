@@ -112,6 +112,7 @@ pub fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<Virtual
             }
             if let Some(finish) = output.finished {
                 (record.ended, record.output, record.finish) = (now, output.tokens_so_far, finish);
+                record.cached = output.cached;
             }
         }
     }
