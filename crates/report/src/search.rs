@@ -36,7 +36,7 @@ pub(crate) fn short(answer: &SearchAnswer) -> String {
 pub(crate) fn table(answer: &SearchAnswer) -> Table {
     let mut columns = vec![
         (format!("Load ({})", answer.over.unit()), Align::Right),
-        (answer.over.words("Requests"), Align::Right),
+        (if answer.over.is_of_jobs() { "Jobs" } else { "Requests" }.to_owned(), Align::Right),
         ("Counted".to_owned(), Align::Right),
     ];
     columns.extend(answer.objectives.iter().map(|it| {

@@ -33,10 +33,7 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
         found
             .into_iter()
             .flatten()
-            .map(move |finding| Finding {
-                message: answer.over.words(&finding.message),
-                ..finding.at(place.clone())
-            })
+            .map(move |finding| finding.at(place.clone()))
             .collect::<Vec<_>>()
     };
     answers.iter().flat_map(of).collect()
@@ -53,7 +50,7 @@ pub fn mark_limits_of_client(answers: &mut [SearchAnswer], cells: &[Cell]) {
 }
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
-    let unit = answer.over.unit();
+    let (unit, counted) = (answer.over.unit(), answer.over.counted());
     let short = format!("before the interval was narrower than {} %", percent(answer.precision));
     let (message, advice) = match answer.outcome {
         _ if answer.refusal.is_some() => (
@@ -62,9 +59,9 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
         ),
         SearchEnding::Found => return None,
         SearchEnding::NotMetAtLowest if answer.is_missed_alone => (
-            "the objectives are missed by requests that are alone on the server, so no load meets \
-                them"
-                .to_owned(),
+            format!(
+                "the objectives are missed by {counted} that are alone on the server, so no load meets them"
+            ),
             "relax the objectives",
         ),
         SearchEnding::NotMetAtLowest => (
@@ -79,7 +76,7 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
             "allow higher loads with --to",
         ),
         SearchEnding::RequestsSpent => (
-            format!("the limit of {} requests was reached {short}", answer.requests),
+            format!("the limit of {} {counted} was reached {short}", answer.requests),
             "raise --max-requests, or allow a wider interval with --precision",
         ),
         SearchEnding::TrialsSpent => (
@@ -122,10 +119,10 @@ fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
 
 fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     let load = answer.loads.iter().find(|load| load.saturation.is_some())?;
-    let saturation = load.saturation?;
+    let (saturation, counted) = (load.saturation?, answer.over.counted());
     let message = format!(
-        "at {} {} the queue kept growing: in the second half of the arrivals {} requests arrived and \
-            {} ended, and the number of requests that were due and had not ended grew from {:.0} to {:.0}",
+        "at {} {} the queue kept growing: in the second half of the arrivals {} {counted} arrived and \
+            {} ended, and the number of {counted} that were due and had not ended grew from {:.0} to {:.0}",
         load.load,
         answer.over.unit(),
         saturation.arrived,

@@ -63,8 +63,10 @@ pub(super) fn bounded_without_curve(
     let Some(steady) = Steady::of(points, found.at, allowed) else { return found };
     let (low, high) = steady.bounds(allowed, wrong);
     match low.zip(high) {
-        // By chance, a load that meets the objective may be above one that misses it.
-        Some((low, high)) if low > high => found,
+        // By chance, a load that is shown to meet the objective may be above one that is shown to miss it.
+        Some((low, high)) if low > high => {
+            Crossing { at: f64::midpoint(low, high), low: Some(high), high: Some(low) }
+        }
         Some((low, high)) if !(low..=high).contains(&found.at) => {
             Crossing { at: f64::midpoint(low, high), low: Some(low), high: Some(high) }
         }
@@ -168,6 +170,20 @@ mod tests {
         assert_eq!(extended(&trials(&steep), 0.01), (Some(2.3), Some(2.7)));
         // Half of the requests may miss, so misses are not rare.
         assert_eq!(extended(&trials(&flat), 0.5), (Some(2.3), Some(2.7)));
+    }
+
+    #[test]
+    fn an_interval_without_a_curve_spans_loads_that_contradict_each_other() {
+        let ends = |loads: &[(f64, f64)]| {
+            let found = Crossing { at: 2.5, low: Some(2.3), high: Some(2.7) };
+            let Crossing { at, low, high } =
+                bounded_without_curve(found, &trials(loads), Of::Share(0.05), 0.05);
+            (at.exp().round(), low.map(|it| it.exp().round()), high.map(|it| it.exp().round()))
+        };
+        // The curve has its edge at 12.
+        assert_eq!(ends(&[(9.0, 0.0), (16.0, 500.0)]), (12.0, Some(9.0), Some(16.0)));
+        assert_eq!(ends(&[(14.0, 0.0), (16.0, 500.0)]), (15.0, Some(14.0), Some(16.0)));
+        assert_eq!(ends(&[(9.0, 500.0), (16.0, 0.0)]), (12.0, Some(9.0), Some(16.0)));
     }
 
     #[test]

@@ -15,11 +15,15 @@ pub(super) fn rows(calls: &[Row], jobs: &Jobs, criteria: &[Criterion]) -> Vec<Ro
     for call in calls {
         of_job.entry(call.job).or_default().push(call);
     }
+    // A call that is skipped has no times of its own, unless its whole job was never sent.
+    for calls in of_job.values_mut().filter(|calls| calls.iter().copied().any(was_sent)) {
+        calls.retain(|call| was_sent(call));
+    }
     let row = |(number, end): (u32, JobEnd)| {
         let calls = of_job.get(&number)?;
         let due = calls.iter().map(|call| call.stay.due).min()?;
         let ended = calls.iter().map(|call| call.stay.ended).max()?;
-        let was_sent = calls.iter().any(|call| call.fate != Fate::NeverSent);
+        let was_sent = calls.iter().copied().any(was_sent);
         let fate = match end {
             JobEnd::Unfinished if was_sent => Fate::CutOff,
             JobEnd::Unfinished => Fate::NeverSent,
@@ -34,17 +38,23 @@ pub(super) fn rows(calls: &[Row], jobs: &Jobs, criteria: &[Criterion]) -> Vec<Ro
             job: number,
             fate,
             stay: Stay::new(due, None, ended, times.is_some()),
-            output_tokens: number,
+            output_tokens: 0,
             judged: criteria.iter().map(|criterion| criterion.judge_job(times)).collect(),
         })
     };
     jobs.ends().filter_map(row).collect()
 }
 
-/// The calls of the jobs that count, in the order of their due times.
+fn was_sent(call: &Row) -> bool {
+    call.fate != Fate::NeverSent
+}
+
+/// The calls of the jobs that count, in the order of their due times. As in other trials, requests that were never sent
+/// do not count; a job misses its objectives because of the call that failed before.
 pub(super) fn calls_of(calls: Vec<Row>, counted: &[Row]) -> Vec<Row> {
     let jobs: BTreeSet<u32> = counted.iter().map(|job| job.index).collect();
-    let mut calls: Vec<Row> = calls.into_iter().filter(|call| jobs.contains(&call.job)).collect();
+    let mut calls: Vec<Row> =
+        calls.into_iter().filter(|call| was_sent(call) && jobs.contains(&call.job)).collect();
     calls.sort_by_key(|call| (call.stay.due, call.index));
     calls
 }

@@ -29,7 +29,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     let expected = answer.model.map_or_else(String::new, |model| {
         format!("{}; in the simulation, ", model.words(answer.over.unit()))
     });
-    let text = answer.over.words(&format!("{so_far}{expected}{text}{by_client}{open}."));
+    let text = format!("{so_far}{expected}{text}{by_client}{open}.");
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     tier + &first.into_iter().chain(letters).collect::<String>()
@@ -67,9 +67,9 @@ fn interval(answer: &SearchAnswer, digits: Decimals) -> String {
 fn missed(answer: &SearchAnswer) -> String {
     let objectives = objectives(answer);
     if answer.is_missed_alone {
-        let them = them(answer);
+        let (them, counted) = (them(answer), answer.over.counted());
         return format!(
-            "no load meets {objectives}: requests that were alone on the server missed {them}"
+            "no load meets {objectives}: {counted} that were alone on the server missed {them}"
         );
     }
     let lowest = answer.loads.first().map(|known| known.load).or(answer.high);
@@ -140,7 +140,8 @@ fn unknown(answer: &SearchAnswer) -> String {
 fn why_open(answer: &SearchAnswer) -> Option<String> {
     let spent = match answer.outcome {
         SearchEnding::RequestsSpent => {
-            format!("the limit of {} requests (--max-requests)", answer.requests)
+            let counted = answer.over.counted();
+            format!("the limit of {} {counted} (--max-requests)", answer.requests)
         }
         SearchEnding::TrialsSpent => {
             format!("the limit of {} trials (--max-trials)", answer.trials)
@@ -163,7 +164,8 @@ fn why_open(answer: &SearchAnswer) -> Option<String> {
 fn too_little(answer: &SearchAnswer) -> Option<String> {
     match answer.outcome {
         SearchEnding::RequestsSpent => {
-            Some(format!("{} requests are too few: raise --max-requests", answer.requests))
+            let (count, counted) = (answer.requests, answer.over.counted());
+            Some(format!("{count} {counted} are too few: raise --max-requests"))
         }
         SearchEnding::TrialsSpent => {
             Some(format!("--max-trials {} is too low: raise it", answer.trials))

@@ -165,6 +165,7 @@ impl TrialFold {
 
     /// Computes the results of the trial.
     pub fn finish(mut self) -> Trial {
+        let of_jobs = self.jobs.is_some();
         let calls = self.jobs.take().map(|jobs| {
             let calls = std::mem::take(&mut self.rows);
             self.rows = jobs::rows(&calls, &jobs, &self.criteria);
@@ -231,7 +232,7 @@ impl TrialFold {
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
             rates: Rates::of(&self.rows, latency_s).filter(|_| cut_off == 0),
-            starts_together: self.starts_together(latency_s),
+            starts_together: !of_jobs && self.starts_together(latency_s),
             alone,
         }
     }

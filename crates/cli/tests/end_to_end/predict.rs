@@ -342,30 +342,3 @@ fn a_short_pass_has_the_same_steady_state_rate_as_a_long_pass() {
         assert!((requests * mean / tokens - 1.0).abs() < 0.01, "{requests} {mean} {tokens}");
     }
 }
-
-#[test]
-fn a_prediction_of_jobs_has_the_cached_tokens_that_their_prompts_allow() {
-    let folder = folder();
-    // A session of three calls, whose prompts begin with all blocks of those before, and a call with the first block only.
-    let rows =
-        [("a", 128, "1,2"), ("a", 256, "1,2,3,4"), ("a", 300, "1,2,3,4,5"), ("b", 100, "1,6")];
-    let row = |(session, length, ids): &(&str, u32, &str)| {
-        format!(
-            "{{\"session_id\":\"{session}\",\"input_length\":{length},\"output_length\":8,\"timestamp\":0,\
-             \"hash_ids\":[{ids}]}}\n"
-        )
-    };
-    std::fs::write(folder.path().join("jobs.jsonl"), rows.iter().map(row).collect::<String>())
-        .expect("a file");
-    let trace = ["--workload", "agents", "--dataset", "jobs.jsonl", "--concurrency", "1"];
-    let mut all = vec!["--trace-format", "mooncake-cumulative", "--model", "qwen3-14b"];
-    all.extend(["--profile", "vllm-0.23-h100-sxm"]);
-    all.extend(trace);
-    let summary = predict(folder.path(), &all);
-    let cache = &summary["cells"][0]["passes"][0]["jobs"]["cache"];
-    assert_eq!((&cache["calls"], &cache["prompt_tokens"]), (&4.into(), &784.into()), "{cache}");
-    // The block of the trace has 64 tokens: 128, 256 and 64 tokens of prompts are shared.
-    assert_eq!(cache["expected"]["shared_tokens"], 128 + 256 + 64, "{cache}");
-    assert_eq!(cache["cached_tokens"], 128 + 256 + 64, "{cache}");
-    assert_eq!(cache["expected"]["calls_as_expected"], 4, "{cache}");
-}

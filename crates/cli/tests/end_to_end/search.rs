@@ -12,7 +12,7 @@ fn search(folder: &Path, code: i32, arguments: &[&str]) -> Value {
     search_cells(folder, code, &CELL, arguments)
 }
 
-fn search_cells(folder: &Path, code: i32, cell: &[&str], arguments: &[&str]) -> Value {
+pub fn search_cells(folder: &Path, code: i32, cell: &[&str], arguments: &[&str]) -> Value {
     let mut all = vec!["search", "--json", "--quiet"];
     all.extend(cell);
     all.extend(arguments);
@@ -21,7 +21,7 @@ fn search_cells(folder: &Path, code: i32, cell: &[&str], arguments: &[&str]) -> 
     serde_json::from_slice(&output.stdout).expect("one JSON document")
 }
 
-fn ends(summary: &Value) -> (Option<f64>, Option<f64>) {
+pub fn ends(summary: &Value) -> (Option<f64>, Option<f64>) {
     let answer = &summary["searches"][0];
     (answer["low"].as_f64(), answer["high"].as_f64())
 }
@@ -364,59 +364,4 @@ fn a_search_that_cannot_be_predicted_starts_at_the_default_load() {
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         assert!(!told(&output).contains("search starts at"), "{}", told(&output));
     }
-}
-
-#[test]
-fn a_search_over_jobs_of_a_trace_finds_the_most_jobs_at_once_and_the_report_reproduces_it() {
-    let folder = folder();
-    // Two sessions, whose later prompts are those before and new words.
-    let row = |job: u32, call: u32| {
-        let (input, at) = (100 * (job + 1) + 60 * call, 1000 * call);
-        format!(
-            "{{\"session_id\":\"{job}\",\"input_length\":{input},\"output_length\":20,\"timestamp\":{at}}}\n"
-        )
-    };
-    let rows = (0..2).flat_map(|job| (0..3).map(move |call| row(job, call)));
-    std::fs::write(folder.path().join("jobs.jsonl"), rows.collect::<String>()).unwrap();
-    let jobs =
-        ["--workload", "agents", "--dataset", "jobs.jsonl", "--max-gap", "100ms", "--trace-format"];
-    let jobs = [&jobs[..], &["mooncake-cumulative"]].concat();
-    let asked = |slo: &'static str| {
-        let mut all =
-            vec!["--predict", "--slo", slo, "--max-requests", "4000", "--precision", "20%"];
-        all.extend(&jobs);
-        all
-    };
-    let summary = search_cells(folder.path(), 0, &[], &asked("job_duration_p95<4s,ttft_p50<5s"));
-    let answer = &summary["searches"][0];
-    assert_eq!(answer["over"], "jobs", "{answer}");
-    let sentence = answer["answer"].as_str().expect("a sentence");
-    assert!(
-        sentence.contains(" jobs at once with job_duration_p95<4s and ttft_p50<5s"),
-        "{sentence}"
-    );
-    let (low, high) = ends(&summary);
-    let (low, high) = (low.expect("a lower end"), high.expect("an upper end"));
-    assert!(high < 1.6 * low, "{low} to {high}");
-    // Loads well below and above the interval meet the objective, and miss it.
-    for (load, is_met) in [(0.7 * low, true), (1.5 * high, false)] {
-        let load = load.floor().to_string();
-        let mut all = vec!["predict", "--json", "--quiet", "--jobs", "600", "--concurrency", &load];
-        all.extend(&jobs);
-        let output = inferometer(folder.path(), &all);
-        assert!(output.status.success(), "{}", told(&output));
-        let played: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let p95 = played["cells"][0]["passes"][0]["jobs"]["duration_s"]["p95"].as_f64();
-        assert_eq!(p95.expect("durations") < 4.0, is_met, "{load}: {p95:?} for {low} to {high}");
-    }
-    let run = summary["run_id"].as_str().expect("a name");
-    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
-    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
-    assert_eq!(again["searches"], summary["searches"]);
-
-    let mut all = vec!["search", "--json"];
-    all.extend(asked("job_slowdown_p95<2"));
-    let output = inferometer(folder.path(), &all);
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(told(&output).contains("no job has a slowdown for `job_slowdown_p95<2`"));
 }

@@ -39,16 +39,13 @@ pub(super) fn passes(
             let limit = limit(spec, mistakes);
             let load = (search.over, search.start, "--over rate");
             let passes = super::search::passes(spec, load, limit, mistakes);
-            return match workload {
-                WorkloadPlan::Agents(plan) => conversations::begun_by(
-                    spec,
-                    workload,
-                    passes,
-                    plan.jobs.unwrap_or(0),
-                    mistakes,
-                ),
-                _ => passes,
-            };
+            if !search.over.is_of_jobs() {
+                return passes;
+            }
+            if spec.workload.conversation.concurrency_of.is_some() {
+                mistakes.add("concurrency_of", "cannot be set: a search counts jobs; leave it out");
+            }
+            return conversations::begun_by(spec, workload, passes, 0, mistakes);
         }
         Procedure::Sweep(sweep) => {
             let limit = limit(spec, mistakes);

@@ -43,14 +43,9 @@ impl Over {
         }
     }
 
-    /// A text about the requests of a search: about its jobs, if it counts jobs.
-    pub fn words(self, text: &str) -> String {
-        if !self.is_of_jobs() {
-            return text.to_owned();
-        }
-        text.replace("requests", "jobs")
-            .replace("Requests", "Jobs")
-            .replace("--max-jobs", "--max-requests")
+    /// What a load and its trials count.
+    pub fn counted(self) -> &'static str {
+        if self.is_of_jobs() { "jobs" } else { "requests" }
     }
 
     /// Whether the load is of jobs of agents.

@@ -10,7 +10,7 @@ use super::Value;
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSpec {
     /// Load that the search varies: rate (arrivals in an open loop) or concurrency (a closed loop)
-    /// [default: rate]
+    /// [default: rate; concurrency, of jobs, with --workload agents]
     #[arg(long, value_name = "rate|concurrency", help_heading = "Search")]
     pub over: Option<String>,
     /// Share of requests that must meet all objectives of --goodput [default: 99%]

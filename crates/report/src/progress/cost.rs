@@ -35,7 +35,7 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq, Serialize, Display)]
 #[display(
     "a search ends when its answer is precise enough: at most {max_requests} {} (or {max_trials} trials{}){}{}",
-    over.words("requests"),
+    over.counted(),
     or_time(*max_time_s),
     of_cells(*cells),
     all_at_lowest.as_ref().map_or_else(String::new, ToString::to_string)

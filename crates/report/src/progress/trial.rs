@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use derive_more::Display;
 use inferometer_analysis::search::{Measure, Overwhelmed, Search, Trial, load_text};
 use inferometer_analysis::sweep::{LevelTrial, Sweep};
 use inferometer_model::digits::{Decimals, percent, with_unit};
@@ -26,18 +25,11 @@ pub struct SearchTrial {
     pub left: Option<TrialsLeft>,
 }
 
-/// The result of a trial of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Display)]
+/// The result of a trial of a search. What it calls requests are jobs, if the load is of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastTrial {
     /// So many requests missed a criterion that no load near this one meets it.
-    #[display(
-        "far too high: {missed} of {planned} requests certainly missed {criterion}{}",
-        match cut_off {
-            0 => String::new(),
-            cut => format!(" (ended early, with {cut} in flight or not sent)"),
-        }
-    )]
     FarBeyond {
         /// The criterion.
         criterion: String,
@@ -49,17 +41,11 @@ pub enum LastTrial {
         cut_off: u64,
     },
     /// All requests belong to the start-up or to the drain.
-    #[display("none of the {requests} requests is counted")]
     NothingCounted {
         /// The number of requests.
         requests: u64,
     },
     /// Each criterion has a value.
-    #[display(
-        "{} of {counted} counted requests: {}",
-        criteria.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        verdict(criteria, *is_settled)
-    )]
     Measured {
         /// The criteria.
         criteria: Vec<CriterionSoFar>,
@@ -125,6 +111,29 @@ impl SearchTrial {
 }
 
 impl LastTrial {
+    /// The result in words. `what` is what the trial counts.
+    fn text(&self, what: &str) -> String {
+        match self {
+            Self::FarBeyond { criterion, missed, planned, cut_off } => {
+                let early = match cut_off {
+                    0 => String::new(),
+                    cut => format!(" (ended early, with {cut} in flight or not sent)"),
+                };
+                format!(
+                    "far too high: {missed} of {planned} {what} certainly missed {criterion}{early}"
+                )
+            }
+            Self::NothingCounted { requests } => {
+                format!("none of the {requests} {what} is counted")
+            }
+            Self::Measured { criteria, counted, is_settled } => {
+                let all: Vec<String> = criteria.iter().map(ToString::to_string).collect();
+                let verdict = verdict(criteria, *is_settled);
+                format!("{} of {counted} counted {what}: {verdict}", all.join(", "))
+            }
+        }
+    }
+
     fn of(plan: &SearchPlan, trial: &Trial, overwhelmed: Option<Overwhelmed>) -> Self {
         if let Some(Overwhelmed { criterion, missed, planned, cut_off }) = overwhelmed {
             let criterion = plan.criteria.get(criterion).map(|it| it.text.clone());
@@ -187,13 +196,13 @@ fn verdict(criteria: &[CriterionSoFar], is_settled: bool) -> &'static str {
 
 impl fmt::Display for SearchTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let result = self.over.words(&self.result.to_string());
+        let result = self.result.text(self.over.counted());
         write!(f, "{}: {result}", with_unit(&load_text(self.load), self.over.unit()))?;
         for (at, edge) in self.so_far.iter().enumerate() {
             write!(f, "{}{edge}", if at == 0 { "; " } else { ", " })?;
         }
-        let left = self.left.as_ref().map(ToString::to_string).unwrap_or_default();
-        f.write_str(&self.over.words(&left))
+        let left = self.left.as_ref().map(|left| left.text(self.over.counted()));
+        f.write_str(&left.unwrap_or_default())
     }
 }
 
@@ -223,15 +232,14 @@ impl fmt::Display for EdgeSoFar {
     }
 }
 
-impl fmt::Display for TrialsLeft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TrialsLeft {
+    /// What is left, in words. `what` is what the trials count.
+    fn text(&self, what: &str) -> String {
         match self {
-            Self::TimeS(most_s) => write!(f, "; at most {} left", in_words(*most_s)),
+            Self::TimeS(most_s) => format!("; at most {} left", in_words(*most_s)),
             Self::Requests { requests, next_s } => {
-                if let Some(next_s) = next_s {
-                    write!(f, "; the next trial takes {}", about(*next_s))?;
-                }
-                write!(f, "; at most {requests} requests left")
+                let next = next_s.map(|next_s| format!("; the next trial takes {}", about(next_s)));
+                format!("{}; at most {requests} {what} left", next.unwrap_or_default())
             }
         }
     }

@@ -1,6 +1,4 @@
-//! Bounds the edge by single loads, on each side on which the curve through all trials does not bound the edge. If loads
-//! are of jobs, single loads bound it on both sides, too: jobs of a trace are of few kinds, and each kind begins to miss
-//! at its own load, so the share of misses rises in steps that a curve does not follow.
+//! Bounds the edge by single loads, on each side on which the curve through all trials does not bound the edge.
 
 use super::Search;
 use crate::search::capacity::shown_by;
@@ -12,8 +10,7 @@ impl Search {
     /// bound is the highest load up to the estimate that is shown to meet the objectives. The upper bound is the lowest
     /// load from the estimate on that is shown to miss them.
     pub(super) fn bound_by_single_loads(&mut self) {
-        let of_jobs = self.plan.over.is_of_jobs();
-        if !of_jobs && self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
+        if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
             return;
         }
         let loads = self.loads();
@@ -37,16 +34,8 @@ impl Search {
                 if self.plan.is_whole() { load.load } else { shown }
             });
             let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
-            let met = met.filter(|low| *low > 0.0).max_by(f64::total_cmp);
-            let not_met = not_met.map(|load| load.load).min_by(f64::total_cmp);
-            edge.low = match edge.low.zip(met) {
-                Some((low, met)) if of_jobs => Some(low.max(met)),
-                _ => edge.low.or(met),
-            };
-            edge.high = match edge.high.zip(not_met) {
-                Some((high, not_met)) if of_jobs => Some(high.min(not_met)),
-                _ => edge.high.or(not_met),
-            };
+            edge.low = edge.low.or_else(|| met.filter(|low| *low > 0.0).max_by(f64::total_cmp));
+            edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
         }
     }
 }

@@ -72,6 +72,52 @@ fn a_job_with_a_failed_call_misses_and_a_cut_off_job_makes_the_trial_incomplete(
 }
 
 #[test]
+fn a_call_that_is_skipped_after_a_failure_is_no_request_that_missed_and_gives_its_job_no_times() {
+    let mut records = jobs(40, |_| 100.0);
+    // The first call of job 20 fails, and the second one is never sent; its record has the due time 0.
+    records[40].outcome = Outcome::Malformed;
+    records[41] = Record {
+        outcome: Outcome::Skipped,
+        detail: Some(Detail::EarlierTurn("it failed".into())),
+        due: Nanos::ZERO,
+        ended: None,
+        send_start: None,
+        ..records[41].clone()
+    };
+    let trial = folded("job_duration_p95<1s,failures<5%", &records);
+    let [jobs, calls] = trial.measured[..] else { panic!("two criteria") };
+    assert_eq!((trial.cut_off, trial.missed[0]), (0, 1));
+    assert_eq!(calls.counted, 2 * jobs.counted - 1);
+    assert!((calls.value - (1.0 - 1.0 / calls.counted as f64)).abs() < 1e-9, "{calls:?}");
+    assert!((trial.span_s - 8.0).abs() < 1e-3, "{}", trial.span_s);
+    // Jobs that take equally long do not count as answers of equal length.
+    assert!(!trial.starts_together);
+}
+
+#[test]
+fn the_answer_counts_jobs_and_the_objectives_keep_their_words() {
+    let of_goodput = goodput::parse("ttft<500ms").unwrap();
+    let criteria = criteria(&slo::parse("job_duration_p95<1s").unwrap(), &of_goodput, 0.9, None);
+    let plan = SearchPlan {
+        over: Over::Jobs,
+        start: 8.0,
+        lowest: 1.0,
+        criteria: criteria.unwrap(),
+        max_requests: 600,
+        ..plan("ttft_p99<1s")
+    };
+    let found = search(plan, |load| if load <= 95.0 { 0.001 } else { 0.5 }, 1);
+    let answer = sentence(&SearchAnswer::of_search(CELL, &found)[0]);
+    for words in [
+        " jobs at once with ",
+        "90% of requests at ttft<500ms",
+        "the limit of 600 jobs (--max-requests)",
+    ] {
+        assert!(answer.contains(words), "{words}: {answer}");
+    }
+}
+
+#[test]
 fn the_highest_number_of_jobs_lies_between_the_nearest_loads_that_are_shown_to_meet_and_to_miss() {
     // Half of the jobs are of a kind that begins to miss between 95 and 96 jobs at once.
     let misses = |load: f64| if load <= 95.0 { 0.001 } else { 0.5 };

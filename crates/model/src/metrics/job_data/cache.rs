@@ -69,7 +69,7 @@ impl CacheTotals {
             let most = shared.tokens.min(prompt.saturating_sub(1));
             let tokens = most - most % block.unwrap_or(1);
             let with = by_place.get(&shared.with);
-            let was_ready = with.is_some_and(|with| with.first.is_some_and(|at| at <= call.sent));
+            let was_ready = with.is_some_and(|with| with.first.unwrap_or(with.ended) <= call.sent);
             let lost = u64::from(tokens.saturating_sub(cached));
             expected.shared_tokens += u64::from(shared.tokens);
             expected.tokens += u64::from(tokens);

@@ -148,6 +148,10 @@ fn each_shared_token_that_was_not_cached_has_its_cause() {
     let (prompt_tokens, cached_tokens) = (600, 64 + 48 + 80 + 96);
     let totals = CacheTotals { calls: 6, prompt_tokens, cached_tokens, expected: Some(expected) };
     assert_eq!(CacheTotals::of(calls.iter()), Some(totals));
+    // An answer that is not streamed has no first output; its end shows that the prompt was computed.
+    let mut whole = calls.clone();
+    whole.iter_mut().for_each(|call| call.first = None);
+    assert_eq!(CacheTotals::of(whole.iter()), Some(totals));
     // Without knowledge of what prompts share, only the sums are known; without cached tokens, nothing.
     let mut unknown = calls.clone();
     unknown[2].place.shared = None;

@@ -64,6 +64,10 @@ fn a_search_with_jobs_of_agents_varies_jobs_at_once_unless_a_rate_is_asked_for()
             format!(r#""slo": "ttft_p99<1s", {jobs}, "jobs": 4"#),
             "a search chooses the number of jobs",
         ),
+        (
+            format!(r#""slo": "ttft_p99<1s", {jobs}, "concurrency_of": "requests""#),
+            "concurrency_of (--concurrency-of): cannot be set: a search counts jobs",
+        ),
         (r#""slo": "job_slowdown_p95<2""#.to_owned(), "is about jobs; give --workload agents"),
         (format!(r#""slo": "jobs_per_h>4", {jobs}"#), "a search needs upper limits"),
     ] {

@@ -42,10 +42,12 @@ trait Family {
     /// Adds what is not part of a layer, except embeddings. Returns what cannot be counted.
     fn others(
         &self,
-        of: (&Config, Sizes),
-        layers: &[Layer],
-        modules: &mut Modules,
-    ) -> Result<Vec<String>, ConfigError>;
+        _: (&Config, Sizes),
+        _: &[Layer],
+        _: &mut Modules,
+    ) -> Result<Vec<String>, ConfigError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Types whose layers differ from each other, or have other matrices than [`super::TYPES`].

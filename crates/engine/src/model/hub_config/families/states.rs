@@ -58,15 +58,6 @@ impl Family for Kda {
         modules.vectors(2 * hidden + (3 * 4 + 1) * width + heads + dim);
         modules.feed(&format!("{at}.mlp"), of.1.hidden, layer.feed);
     }
-
-    fn others(
-        &self,
-        _: (&Config, Sizes),
-        _: &[Layer],
-        _: &mut Modules,
-    ) -> Result<Vec<String>, ConfigError> {
-        Ok(Vec::new())
-    }
 }
 
 /// Nemotron-H: each layer is one of a Mamba block (`M`), attention (`*`), a feed-forward block (`-`) and experts (`E`).
@@ -174,14 +165,5 @@ impl Family for Mamba {
             Feed::None | Feed::Linear => {}
         }
         modules.vectors(hidden);
-    }
-
-    fn others(
-        &self,
-        _: (&Config, Sizes),
-        _: &[Layer],
-        _: &mut Modules,
-    ) -> Result<Vec<String>, ConfigError> {
-        Ok(Vec::new())
     }
 }
