@@ -93,7 +93,7 @@ impl SearchAnswer {
                     load: load.load,
                     trials: load.trials,
                     requests: load.requests,
-                    counted: load.counted(),
+                    counted: load.counted,
                     claim,
                     saturation: load.saturation,
                     overwhelmed: load.overwhelmed.get(at).map(|by| Overwhelmed {

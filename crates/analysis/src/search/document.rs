@@ -17,7 +17,7 @@ pub struct SearchAnswer {
     pub input_length: u32,
     /// Output length of the cell in tokens.
     pub output_length: u32,
-    /// The load that was varied: requests in flight, or requests per second.
+    /// The load that was varied. If it is of jobs, what is called requests here are jobs.
     pub over: Over,
     /// The name of the tier of objectives; absent if the search has no tiers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,13 +91,13 @@ pub struct SearchObjective {
 /// The figures at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadAnswer {
-    /// The load: requests per second, or requests in flight.
+    /// The load, in the unit of [`Over::unit`].
     pub load: f64,
     /// The number of trials at this load.
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
-    /// The number of requests that count. Requests of start-up and drain do not count.
+    /// The number of these that count. Requests or jobs of start-up and drain do not count.
     pub counted: u64,
     /// Whether the trials at this load show that the objectives are met or missed.
     pub claim: Claim,

@@ -14,6 +14,8 @@ pub struct Load {
     pub trials: u32,
     /// The number of requests of these trials.
     pub requests: u64,
+    /// The number of these that count.
+    pub counted: u64,
     /// For each tier, the evidence that the load is far beyond the edge of the tier: a criterion that too many requests
     /// missed. The evidence comes from the latest trial that has such evidence for every tier. Empty if there is no
     /// such trial.
@@ -51,6 +53,7 @@ impl Load {
             load: trials[0].load,
             trials: trials.len() as u32,
             requests: trials.iter().map(|trial| trial.requests).sum(),
+            counted: trials.iter().map(|trial| trial.counted).sum(),
             overwhelmed: trials
                 .iter()
                 .rev()
@@ -63,11 +66,6 @@ impl Load {
             is_above_capacity: trials[0].load > capacity,
             measured: measured.collect(),
         }
-    }
-
-    /// The largest number of requests that count for any criterion.
-    pub fn counted(&self) -> u64 {
-        self.measured.iter().map(|measured| measured.counted).max().unwrap_or(0)
     }
 
     /// Whether the trials at this load, without those at other loads, show that the criteria of a tier are met or

@@ -63,6 +63,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         span_s: asked.requests as f64 / asked.load,
         completed: asked.requests,
         is_settled: true,
+        counted: asked.requests,
         measured: measured.collect(),
         lacks_gaps: false,
         starts_together: false,

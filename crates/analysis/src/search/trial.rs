@@ -58,6 +58,8 @@ pub struct Trial {
     /// Whether the trial was long enough for a steady state; false if it was cut off. If the trial was too short, it
     /// has a smaller share of misses than the load has in the long run.
     pub is_settled: bool,
+    /// The number of requests, or jobs, that count; 0 if no criterion can be judged.
+    pub counted: u64,
     /// The result of the counted requests for each criterion.
     pub measured: Vec<Measure>,
     /// Whether streams arrived in bundles, so that objectives on times between tokens cannot be judged. No request
@@ -76,11 +78,6 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The largest number of requests that count for any criterion.
-    pub fn counted(&self) -> u64 {
-        self.measured.iter().map(|measure| measure.counted).max().unwrap_or(0)
-    }
-
     /// Whether the measured value meets a criterion; `None` if no request counts.
     pub fn is_met(&self, index: usize, criterion: &Criterion) -> Option<bool> {
         let measure = self.measured[index];
@@ -228,6 +225,7 @@ impl TrialFold {
             span_s: last_end.seconds_after(first),
             completed: self.rows.iter().filter(|row| row.stay.complete).count() as u64,
             is_settled,
+            counted: if unknown.contains(&false) { counted.len() as u64 } else { 0 },
             measured: (0..self.criteria.len()).map(of).collect(),
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),

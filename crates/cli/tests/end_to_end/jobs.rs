@@ -6,6 +6,14 @@ use crate::predict::predict;
 use crate::search::{ends, search_cells};
 use crate::support::{folder, inferometer, told};
 
+fn fits_its_schema(summary: &Value) {
+    let schema = include_str!("../../../../schema/summary.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
 #[test]
 fn a_search_over_jobs_of_a_trace_finds_the_most_jobs_at_once_and_the_report_reproduces_it() {
     let folder = folder();
@@ -30,6 +38,7 @@ fn a_search_over_jobs_of_a_trace_finds_the_most_jobs_at_once_and_the_report_repr
     let summary = search_cells(folder.path(), 0, &[], &asked("job_duration_p95<4s,ttft_p50<5s"));
     let answer = &summary["searches"][0];
     assert_eq!(answer["over"], "jobs", "{answer}");
+    fits_its_schema(&summary);
     let sentence = answer["answer"].as_str().expect("a sentence");
     assert!(
         sentence.contains(" jobs at once with job_duration_p95<4s and ttft_p50<5s"),
@@ -80,6 +89,7 @@ fn a_prediction_of_jobs_has_the_cached_tokens_that_their_prompts_allow() {
     all.extend(["--profile", "vllm-0.23-h100-sxm"]);
     all.extend(trace);
     let summary = predict(folder.path(), &all);
+    fits_its_schema(&summary);
     let cache = &summary["cells"][0]["passes"][0]["jobs"]["cache"];
     assert_eq!((&cache["calls"], &cache["prompt_tokens"]), (&4.into(), &784.into()), "{cache}");
     // The block of the trace has 64 tokens: 128, 256 and 64 tokens of prompts are shared.

@@ -117,8 +117,11 @@ fn panels(
 ) -> (Vec<Panel>, Vec<String>) {
     let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
     let of_whole = if cut_off { ", complete trials" } else { "" };
-    let share =
-        Axis::new("Requests that meet the objective", "%").with_extent(Extent::Fixed(0.0, 100.0));
+    let title = match tiers.iter().any(|tier| tier.over.is_of_jobs()) {
+        true => "Jobs or requests that meet the objective",
+        false => "Requests that meet the objective",
+    };
+    let share = Axis::new(title, "%").with_extent(Extent::Fixed(0.0, 100.0));
     let mut panels = Vec::new();
     let mut texts: Vec<&str> = Vec::new();
     for tier in tiers {

@@ -144,7 +144,7 @@ impl LastTrial {
                 cut_off,
             };
         }
-        if trial.counted() == 0 {
+        if trial.counted == 0 {
             return Self::NothingCounted { requests: trial.requests };
         }
         let of = |(at, (criterion, measure)): (usize, (&Criterion, &Measure))| CriterionSoFar {
@@ -155,7 +155,7 @@ impl LastTrial {
         };
         Self::Measured {
             criteria: plan.criteria.iter().zip(&trial.measured).enumerate().map(of).collect(),
-            counted: trial.counted(),
+            counted: trial.counted,
             is_settled: trial.is_settled,
         }
     }

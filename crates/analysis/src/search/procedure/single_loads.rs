@@ -22,8 +22,8 @@ impl Search {
             let is_settled = |load: &&Load| {
                 let own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
                 let of_settled = own.filter(|(trial, _)| trial.is_settled);
-                let counted: u64 = of_settled.map(|(trial, _)| trial.counted()).sum();
-                2 * counted > load.counted()
+                let counted: u64 = of_settled.map(|(trial, _)| trial.counted).sum();
+                2 * counted > load.counted
             };
             let met = of(Claim::Met).filter(|load| load.load <= estimate).filter(is_settled);
             // A trial at a rate shows a steady state only up to a somewhat lower load.

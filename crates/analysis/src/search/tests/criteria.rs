@@ -115,7 +115,7 @@ fn a_trial_with_bundled_streams_cannot_judge_tpot_and_ends_the_search() {
     assert!(!few.lacks_gaps && few.measured[1].counted == few.measured[0].counted);
     let many = trial(21);
     assert!(many.lacks_gaps && many.measured[1].counted == 0 && many.measured[0].counted > 0);
-    assert_eq!(many.counted(), many.measured[0].counted);
+    assert_eq!(many.counted, many.measured[0].counted);
     let mut search = Search::new(plan.clone());
     search.tell(many.clone());
     assert_eq!((search.outcome(), search.next()), (SearchEnding::NotMeasurable, None));

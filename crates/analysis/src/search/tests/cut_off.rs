@@ -107,7 +107,7 @@ fn a_trial_that_cannot_count_is_followed_by_a_longer_trial_or_another_load() {
     let (search, trials) = of_queue(&plan, 100.0, 3);
     for pair in trials.windows(2) {
         let [(first, asked), (_, next)] = pair else { continue };
-        if first.counted() == 0 || !first.is_settled {
+        if first.counted == 0 || !first.is_settled {
             assert!(
                 next.load != asked.load || next.requests > asked.requests,
                 "{asked:?} {next:?}"

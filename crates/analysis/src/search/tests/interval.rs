@@ -200,7 +200,7 @@ fn start_up_and_drain_do_not_count() {
         figures(due, due + 95.0, f64::from(i))
     }));
     // The requests 29 to 89 count; of these, 29 to 49 meet the limit.
-    assert_eq!(trial.counted(), 61);
+    assert_eq!(trial.counted, 61);
     assert!((trial.measured[0].value - 21.0 / 61.0).abs() < 1e-12 && trial.is_settled);
     assert_eq!((trial.latency_s, trial.saturation), (0.095, None));
 }
