@@ -92,13 +92,13 @@ def count(options):
             (MORE, 1, "none")]
     # How many records wait for the writing thread differs from run to run, and so does the work of allocating them: the
     # smallest of several counts differs least.
-    again = [] if options.sockets else 2 * runs[:2]
+    times = 1 if options.sockets else 3
     # Runs over sockets would disturb each other.
     together = 1 if options.sockets else os.cpu_count()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(together) as pool:
-        found = list(pool.map(lambda run: counted(options, folder, *run), runs + again))
-    few, many = (min([found[at], *found[len(runs) + at::2]], key=lambda run: run.total()) for at in range(2))
-    drawn, one, more = found[2:len(runs)]
+        found = list(pool.map(lambda run: counted(options, folder, *run), times * runs))
+    least = [min(found[at::len(runs)], key=lambda run: run.total()) for at in range(len(runs))]
+    few, many, drawn, one, more = least
     tokens = REQUESTS * (MANY - FEW)
     per_token = (many.total() - few.total()) / tokens
     beside = FEW * REQUESTS * per_token

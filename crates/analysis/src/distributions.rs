@@ -23,7 +23,7 @@ impl Distributions {
     pub fn of(
         values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
     ) -> Self {
-        let stated = values.into_iter().filter(|(metric, of)| of.is_some() || !metric.of_reasoning);
+        let stated = values.into_iter().filter(|(metric, of)| of.is_some() || !metric.optional);
         Self(stated.map(|(metric, of)| (metric.result_key, of)).collect())
     }
 

@@ -9,7 +9,7 @@ use crate::pass::{Goodput, is_field};
 use crate::{
     Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
     failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, parts::PartsFold,
-    per_request::PerRequest, serving_run::ServingRunFold,
+    per_request::PerRequest, serving_run::ServingRunFold, structured::StructuredSummary,
 };
 use inferometer_model::metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
@@ -48,6 +48,7 @@ pub struct PassFold {
     data: PassData,
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
+    structured: StructuredSummary,
     classes: ClassFold,
     parts: PartsFold,
     servers: Vec<String>,
@@ -90,6 +91,7 @@ impl PassFold {
             },
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
+            structured: StructuredSummary::default(),
             classes: ClassFold::default(),
             parts: PartsFold::default(),
             servers: Vec::new(),
@@ -213,6 +215,7 @@ impl PassFold {
 
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
         let input_tokens = timeline.record.input_tokens();
+        self.structured.add(timeline);
         self.data.completed += 1;
         self.data.tokens.add(&timeline.events);
         // An answer without any event: its tokens are known to have come by its finish reason.
@@ -311,6 +314,7 @@ impl PassFold {
             figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,
             jobs: self.data.jobs.totals().map(|totals| JobsSummary::of(totals, self.job_load)),
+            structured: self.structured.finish(),
             classes: self.classes.finish(layout),
             servers,
             ranks,

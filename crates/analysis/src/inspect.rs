@@ -10,6 +10,7 @@ mod cards;
 mod connections;
 mod cut_off;
 mod failures;
+mod forms;
 mod hidden;
 mod lengths;
 mod parts;
@@ -79,6 +80,7 @@ checks! {
     connections::KeptConnections,
     server_times::TimesOfServer,
     think::ThinkInText,
+    forms::Forms,
 }
 
 /// Checks the records of one pass, in any order.

@@ -22,6 +22,7 @@ pub mod ranking;
 pub mod serving_run;
 mod startup;
 mod stay;
+pub mod structured;
 mod tail;
 
 pub mod part;

@@ -14,7 +14,7 @@ use crate::parts::{RankFigures, ServerFigures};
 use crate::{
     Distributions, Figures, blocks::BlockFigures, class::ClassSummary,
     failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
-    serving_run::ServingRun,
+    serving_run::ServingRun, structured::StructuredSummary,
 };
 
 /// The figures of one pass.
@@ -100,6 +100,9 @@ pub struct PassSummary {
     /// Figures of the jobs, or of the conversations; absent if requests belong to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsSummary>,
+    /// The forms of the answers; absent if no request asks for a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<StructuredSummary>,
     /// Figures of each class of requests; empty if no request has a class. Answers that a content filter ended also
     /// form a class.
     #[serde(default)]

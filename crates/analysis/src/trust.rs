@@ -61,8 +61,7 @@ impl FigureCounts {
         ranges: &Ranges,
         is_there: fn(&Definition) -> bool,
     ) {
-        let is_expected =
-            |metric: &Definition| !metric.of_reasoning || figures.get(metric).is_some();
+        let is_expected = |metric: &Definition| !metric.optional || figures.get(metric).is_some();
         let counted =
             registry::in_results().filter(|(_, metric)| is_there(metric) && is_expected(metric));
         for (_, metric) in counted {

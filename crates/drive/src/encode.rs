@@ -7,7 +7,7 @@ use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Said, Supply};
 use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
-use inferometer_wire::{exchange::ResponseReader, http::request_head};
+use inferometer_wire::{exchange::ResponseReader, http::request_head, structured::Forms};
 
 mod info;
 
@@ -80,6 +80,7 @@ pub struct Encoder {
     sampling: Sampling,
     changes: Vec<FieldChange>,
     split_think: Option<SplitThink>,
+    forms: Forms,
     keep_text: bool,
     /// Requests that are encoded before they are due, by their numbers. Event loops take them in any order.
     ahead: Lookahead<Box<Encoded>>,
@@ -130,6 +131,7 @@ impl Encoder {
             sampling,
             changes: Vec::new(),
             split_think: None,
+            forms: Forms::default(),
             keep_text,
             ahead: Lookahead::default(),
             ahead_bytes: 0,
@@ -352,6 +354,7 @@ impl Encoder {
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
             .with_output_limit(info.output_limit)
             .with_split_think(self.split_think)
+            .with_form(self.forms.of(request, &self.sampling))
             .with_secrets(self.secrets.clone());
         let session = match self.talks {
             true if request.session.is_none() => Some(Session::Conversation(of.0)),

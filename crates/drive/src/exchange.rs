@@ -192,6 +192,8 @@ impl Exchange {
         self.record.detail = why;
         self.record.ended = ended;
         self.record.status = self.reader.status();
+        self.record.structured =
+            outcome.is_complete().then(|| self.reader.form()).flatten().map(Box::new);
         let answer = self.reader.into_parsed();
         self.record.begins_with_think = answer.begins_with_think();
         self.record.events = answer.events;

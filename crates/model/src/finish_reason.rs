@@ -59,6 +59,22 @@ const FAILED: [&str; 8] = [
     "insufficient_system_resource",
 ];
 
+/// The reasons of an answer that reached a limit on its length.
+const OF_LENGTH: [&str; 7] = [
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "incomplete",
+    "model_length",
+    "limit",
+    "model_context_window_exceeded",
+];
+
+/// Whether an answer with this finish reason reached a limit on its length.
+pub fn is_of_length(reason: &str) -> bool {
+    OF_LENGTH.iter().any(|known| reason.eq_ignore_ascii_case(known))
+}
+
 impl FinishReason {
     /// The meaning of a server's finish reason. Upper and lower case are equal.
     pub fn of(reason: &str) -> Self {

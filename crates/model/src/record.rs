@@ -7,6 +7,7 @@ mod detail;
 mod job_call;
 mod skipped;
 mod stated;
+mod structured;
 mod tokens;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub use detail::{Detail, StopReason};
 pub use job_call::{GapKind, JobCall, SharedPrompt};
 pub use skipped::Skipped;
 pub use stated::{ServerTimes, Usage};
+pub use structured::{Structured, Verdict};
 pub use tokens::TokensFrom;
 
 use crate::{Nanos, Outcome};
@@ -186,6 +188,10 @@ pub struct Record {
     /// Messages of the stream that are neither output, error, usage nor end.
     #[serde(default, skip_serializing_if = "Skipped::is_empty")]
     pub skipped: Skipped,
+    /// The form of the answer; `None` if the request asks for none, if it did not complete, and if it has several
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Box<Structured>>,
     /// The number of answers (choices) in the response, if there are several; otherwise 0 or 1.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub choices: u32,
@@ -261,6 +267,7 @@ impl Record {
         self.usage = Usage::default();
         self.server_times = ServerTimes::default();
         self.skipped = Skipped::default();
+        self.structured = None;
         self.ended = Some(at);
         self
     }

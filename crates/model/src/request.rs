@@ -27,6 +27,19 @@ pub fn message(role: &str, text: &str) -> Message {
     Map::from_iter([field("role", role), field("content", text)])
 }
 
+/// The fields of bodies that ask for a form of the answer, of all dialects: tools and structured outputs.
+pub const FORM_FIELDS: [&str; 17] = [
+    "tools", "functions", "tool_choice", "function_call", "response_format", "text", "format",
+    "structured_outputs", "guided_json", "guided_choice", "guided_regex", "guided_grammar",
+    "json_schema", "regex", "grammar", "ebnf", "parameters",
+];
+
+/// Whether fields of a body ask for a form of the answer. Such an answer has its own end: a server that ignores the
+/// end-of-text token would break the form.
+pub fn asks_for_form(fields: &Map<String, Value>) -> bool {
+    !fields.is_empty() && FORM_FIELDS.iter().any(|field| fields.contains_key(*field))
+}
+
 /// How output is sampled and delivered; the same for all requests of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
@@ -47,7 +60,8 @@ impl Sampling {
     /// the body do not take it back.
     pub fn asks_to_ignore_eos(&self) -> bool {
         let own = self.extra_body.get("ignore_eos");
-        self.ignore_eos && !matches!(own, Some(Value::Null | Value::Bool(false)))
+        let is_taken_back = matches!(own, Some(Value::Null | Value::Bool(false)));
+        self.ignore_eos && !is_taken_back && (own.is_some() || !asks_for_form(&self.extra_body))
     }
 }
 

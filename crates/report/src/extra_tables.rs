@@ -24,6 +24,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Critical path of a job, mean", jobs::paths(summary)),
         ("Cached prompt tokens of jobs", jobs::caches(summary)),
         ("Reasoning", reasoning(summary)),
+        ("Tool calls and structured outputs", parts::forms(summary)),
         ("By class of request", parts::classes(summary)),
         ("By server", parts::servers(summary)),
         ("Ranks that differ", parts::ranks(summary)),

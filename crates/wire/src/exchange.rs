@@ -1,13 +1,15 @@
 //! Reads one response from its first byte to its outcome: HTTP framing, message framing, dialect. No code
 //! here reads a clock: the caller numbers the socket reads.
 
-use inferometer_model::record::detail;
+use std::sync::Arc;
+
+use inferometer_model::record::{Structured, detail};
 use inferometer_model::url::shown_address;
 use inferometer_model::{Outcome, Phase, Prompt, Secrets, SplitThink};
 
 use crate::body::{Body, Content};
 use crate::http::{MessageEnd, Piece, ResponseParser};
-use crate::{ParsedResponse, dialect::Dialect, error_message};
+use crate::{ParsedResponse, dialect::Dialect, error_message, structured::Asked};
 
 pub use crate::body::{MAX_BODY_BYTES, MAX_DECODED_BYTES};
 
@@ -29,6 +31,8 @@ pub struct ResponseReader {
     /// How the response ended; `None` before its end.
     ended: Option<MessageEnd>,
     any_bytes: bool,
+    /// The form that the request asks for, and whether the text is kept only to judge it.
+    asked: Option<(Arc<Asked>, bool)>,
 }
 
 impl ResponseReader {
@@ -36,7 +40,7 @@ impl ResponseReader {
     /// `keep_text` is true.
     pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         let body = Body::new(dialect, prompt, stream, keep_text);
-        Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
+        Self { http: ResponseParser::new(), body, ended: None, any_bytes: false, asked: None }
     }
 
     /// Removes these secrets from all stored texts of the server, except from the answer and its reasoning.
@@ -58,6 +62,25 @@ impl ResponseReader {
     pub fn with_split_think(mut self, how: Option<SplitThink>) -> Self {
         self.body.parsed.split_think(how);
         self
+    }
+
+    /// Sets the form that the request asks for. The text and the tool calls of the answer are then kept until its end.
+    #[must_use]
+    pub fn with_form(mut self, asked: Option<Arc<Asked>>) -> Self {
+        if let Some(asked) = &asked {
+            self.body.parsed.keep_calls();
+            let is_for_form = asked.needs_text() && !self.body.parsed.keeps_text();
+            if is_for_form {
+                self.body.parsed.text = Some(String::new());
+            }
+            self.asked = Some((Arc::clone(asked), is_for_form));
+        }
+        self
+    }
+
+    /// The form of the completed answer; `None` if the request asks for none, or if there are several answers.
+    pub fn form(&self) -> Option<Structured> {
+        self.asked.as_ref().and_then(|(asked, _)| asked.judge(&self.body.parsed))
     }
 
     /// Reserves memory for the expected number of events. The number affects only speed and memory.
@@ -137,7 +160,10 @@ impl ResponseReader {
     }
 
     /// The decoded content.
-    pub fn into_parsed(self) -> ParsedResponse {
+    pub fn into_parsed(mut self) -> ParsedResponse {
+        if self.asked.is_some_and(|(_, is_for_form)| is_for_form) {
+            self.body.parsed.text = None;
+        }
         self.body.parsed
     }
 

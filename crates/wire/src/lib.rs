@@ -16,10 +16,12 @@ pub mod dialect;
 
 mod body;
 mod body_form;
+mod calls;
 mod error;
 mod parsed_response;
 mod server_times;
 mod skipped;
+pub mod structured;
 mod think;
 
 pub use error::{WireError, error_message};

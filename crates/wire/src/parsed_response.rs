@@ -5,6 +5,7 @@ use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::record::{self, Event, ServerTimes, Skipped};
 use inferometer_model::{EventKind, Outcome, Secrets, SplitThink, Usage};
 
+use crate::calls::{Call, CallPart, Calls};
 use crate::http::MessageEnd;
 use crate::think::{Found, ThinkTags};
 
@@ -48,6 +49,8 @@ pub struct ParsedResponse {
     usage_beside_output: bool,
     /// The number of events at the last usage that came alone after output. If no output follows, the answer has ended.
     last_usage: Option<usize>,
+    /// The tool calls.
+    calls: Calls,
     /// The secrets that are removed from the server's texts.
     secrets: Secrets,
     /// Where the reasoning is in the text of the answer.
@@ -92,7 +95,18 @@ impl ParsedResponse {
     /// The memory that the content occupies, in bytes, without short texts such as the finish reason.
     pub fn memory(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        self.events.capacity() * size_of::<Event>() + text(&self.text) + text(&self.reasoning)
+        let texts = text(&self.text) + text(&self.reasoning) + self.calls.memory();
+        self.events.capacity() * size_of::<Event>() + texts
+    }
+
+    /// Stores the tool calls, which costs a copy for each part.
+    pub(crate) fn keep_calls(&mut self) {
+        self.calls.keep();
+    }
+
+    /// The tool calls so far; empty if they are not stored.
+    pub(crate) fn calls(&self) -> &[Call] {
+        self.calls.list()
     }
 
     /// Whether the text and the reasoning are stored.
@@ -206,9 +220,15 @@ impl ParsedResponse {
         }
     }
 
-    /// Adds a part of a tool call. The characters of its arguments are counted, but not stored.
-    pub fn tool_call(&mut self, arguments: &str, tokens: Option<u32>) {
-        self.token(EventKind::ToolCall, chars(arguments), tokens);
+    /// Adds a part of a tool call. The characters of its arguments are counted.
+    pub(crate) fn tool_call(&mut self, part: CallPart<'_>, tokens: Option<u32>) {
+        self.token(EventKind::ToolCall, chars(part.arguments), tokens);
+        self.calls.add(part);
+    }
+
+    /// Begins a tool call in a message that is not output.
+    pub(crate) fn begin_call(&mut self, part: CallPart<'_>) {
+        self.calls.add(part);
     }
 
     /// Adds an event with the finish reason, which is cut to [`MAX_CHARS`] characters. The response has then

@@ -58,7 +58,8 @@ impl OutputLengths {
             return;
         }
         self.counted += 1;
-        if tokens < record.asked_output {
+        // A call of a tool, or an answer of a given form, has its own end.
+        if tokens < record.asked_output && record.structured.is_none() {
             self.short += 1;
             self.short_tokens += u64::from(tokens);
             self.short_asked += u64::from(record.asked_output);

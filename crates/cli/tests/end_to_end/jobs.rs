@@ -4,15 +4,7 @@ use serde_json::Value;
 
 use crate::predict::predict;
 use crate::search::{ends, search_cells};
-use crate::support::{folder, inferometer, told};
-
-fn fits_its_schema(summary: &Value) {
-    let schema = include_str!("../../../../schema/summary.schema.json");
-    let schema = serde_json::from_str(schema).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let errors: Vec<String> = validator.iter_errors(summary).map(|e| e.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-}
+use crate::support::{fits_its_schema, folder, inferometer, told};
 
 #[test]
 fn a_search_over_jobs_of_a_trace_finds_the_most_jobs_at_once_and_the_report_reproduces_it() {

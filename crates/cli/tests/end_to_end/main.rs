@@ -14,6 +14,7 @@ mod exposed;
 mod failures;
 mod faults;
 mod figures;
+mod forms;
 mod help;
 mod hostile;
 mod instrument;

@@ -363,3 +363,11 @@ pub fn log_bytes(folder: &Path) -> u64 {
 pub fn is_generation(asked: &Request) -> bool {
     asked.head.starts_with("POST") && !asked.path().contains("tokenize")
 }
+
+pub fn fits_its_schema(summary: &Value) {
+    let schema = include_str!("../../../../schema/summary.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}

@@ -55,9 +55,10 @@ pub struct Definition {
     /// also plotted.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// Whether only requests with reasoning have values. Results of a pass without reasoning leave the metric out.
+    /// Whether only some requests have values, such as those with reasoning. Results of a pass without such requests
+    /// leave the metric out.
     #[serde(skip)]
-    pub of_reasoning: bool,
+    pub optional: bool,
     /// The statistics of a metric that only passes with reasoning have in tables and in comparisons.
     #[serde(skip)]
     pub when_reasoning: &'static [Statistic],
@@ -111,7 +112,7 @@ impl Definition {
         of_gaps: false,
         judged: JudgedOn::No,
         in_tables: &[],
-        of_reasoning: false,
+        optional: false,
         when_reasoning: &[],
         column: None,
         compared: false,

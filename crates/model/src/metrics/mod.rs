@@ -45,6 +45,7 @@ pub mod reasoning;
 pub mod send_delay;
 pub mod steady_state;
 pub mod throughput;
+pub mod tool_call;
 pub mod tpot;
 pub mod ttfot;
 pub mod ttfr;
@@ -65,6 +66,8 @@ static DEFINITIONS: &[&Definition] = &[
     &ttfr::FROM_DUE,
     &ttfot::FROM_SENT,
     &ttfot::FROM_DUE,
+    &tool_call::BEGIN,
+    &tool_call::END,
     &icl::DEFINITION,
     &per_user_speed::DEFINITION,
     &reasoning::TOKENS,

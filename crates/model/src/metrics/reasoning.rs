@@ -14,7 +14,7 @@ pub static TOKENS: Definition = Definition {
     title: "Reasoning tokens",
     result_key: "reasoning_tokens",
     judged: JudgedOn::OnPasses,
-    of_reasoning: true,
+    optional: true,
     when_reasoning: &[Statistic::Mean],
     exported: Some(13),
     ..Definition::DEFAULT

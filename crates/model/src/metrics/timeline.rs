@@ -81,8 +81,12 @@ impl<'a> Timeline<'a> {
 
     /// Milliseconds to the first event of a kind; absent if there is none.
     pub(super) fn ms_to_first(&self, is: fn(EventKind) -> bool, origin: Origin) -> Option<f64> {
-        let first = self.events.iter().find(|event| is(event.kind))?;
-        Some(first.arrival.ms_after(self.origin(origin)?))
+        self.ms_to(self.events.iter().find(|event| is(event.kind))?, origin)
+    }
+
+    /// Milliseconds from an instant of the request to an event.
+    pub(super) fn ms_to(&self, event: &TokenEvent, origin: Origin) -> Option<f64> {
+        Some(event.arrival.ms_after(self.origin(origin)?))
     }
 
     /// How much earlier than measured the first event of a kind may have arrived, in milliseconds.

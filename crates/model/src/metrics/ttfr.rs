@@ -16,7 +16,7 @@ pub static FROM_SENT: Definition = Definition {
     title: "TTFR",
     result_key: "ttfr_ms",
     judged: JudgedOn::on_streams(from_sent, Pending::first_after_sent_ms),
-    of_reasoning: true,
+    optional: true,
     when_reasoning: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(11),

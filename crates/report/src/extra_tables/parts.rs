@@ -3,7 +3,7 @@
 
 use inferometer_analysis::observed::{Level, SourceMetrics};
 use inferometer_analysis::{PassSummary, Summary, part::PartFigures, trust};
-use inferometer_model::metrics::registry;
+use inferometer_model::{metrics::registry, record::Verdict};
 
 use crate::mark::marked;
 use crate::number::two_decimals;
@@ -32,6 +32,40 @@ pub(super) fn ranks(summary: &Summary) -> Table {
         pass.ranks.iter().map(|one| (format!("rank {}", one.rank), one.figures.clone())).collect()
     };
     table("Rank", summary, of)
+}
+
+/// A row per pass with tool calls, or with answers of a given form.
+pub(super) fn forms(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let forms = pass.structured.as_ref()?;
+        let share = |share: f64| significant(100.0 * share);
+        let [low, high] = forms.valid_ci.map(share);
+        let valid = share(forms.valid as f64 / forms.requests as f64);
+        let mut row = vec![
+            left("Pass", cell.place(pass)),
+            right("Valid / answers", format!("{} / {}", count(forms.valid), count(forms.requests))),
+            right("Valid (%)", format!("{valid} ({low} to {high})")),
+            right(
+                "Calls / offers",
+                format!("{} / {}", count(forms.with_calls), count(forms.with_tools)),
+            ),
+        ];
+        for (heading, counts) in [("Calls", &forms.calls), ("Texts", &forms.texts)] {
+            let words =
+                counts.iter().map(|(verdict, n)| format!("{} {}", count(*n), said(*verdict)));
+            let words: Vec<String> = words.collect();
+            row.push(left(
+                heading,
+                if words.is_empty() { MISSING.to_owned() } else { words.join(", ") },
+            ));
+        }
+        Some(row)
+    }))
+}
+
+/// A verdict in words.
+fn said(verdict: Verdict) -> String {
+    verdict.name().replace('_', " ")
 }
 
 fn table(

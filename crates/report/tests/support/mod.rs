@@ -172,6 +172,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         figures: Figures::default(),
         intervals: Default::default(),
         jobs: None,
+        structured: None,
         classes: Vec::new(),
         servers: Vec::new(),
         ranks: Vec::new(),

@@ -66,8 +66,9 @@ impl Batch {
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
         let skipped = row::skipped_text(record).map_or(0, |text| text.len());
         let job = row::job_text(record).map_or(0, |text| text.len());
+        let form = row::form_text(record).map_or(0, |text| text.len());
         let texts = text(record.detail_text()) + text(record.finish_reason.as_deref());
-        if texts + class + skipped + job > most {
+        if texts + class + skipped + job + form > most {
             return Err(Unstorable::TooMuchText(most));
         }
         let mut chain = Chain(self.before.due);

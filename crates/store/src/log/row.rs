@@ -1,7 +1,7 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::{JobCall, ServerTimes, Skipped};
+use inferometer_model::record::{JobCall, ServerTimes, Skipped, Structured};
 use inferometer_model::{Detail, Record, Usage};
 
 use super::codes::{
@@ -9,7 +9,7 @@ use super::codes::{
 };
 use super::column::{Malformed, PayloadReader};
 
-const COLUMNS: usize = 34;
+const COLUMNS: usize = 35;
 /// Columns in the first version of the format, which had no classes.
 const COLUMNS_1: usize = 22;
 /// Columns in the second and third versions, which had no output limit and no flag for streaming.
@@ -22,6 +22,8 @@ const COLUMNS_6: usize = 27;
 const COLUMNS_7: usize = 30;
 /// Columns in the eighth version, which had no jobs.
 const COLUMNS_8: usize = 33;
+/// Columns in the ninth version, which had no forms of answers.
+const COLUMNS_9: usize = 34;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
@@ -76,6 +78,7 @@ pub(super) fn encode(
         u64::from(record.choices),
         strings.code(skipped_text(record).as_deref()),
         strings.code(job_text(record).as_deref()),
+        strings.code(form_text(record).as_deref()),
         record.reads.len() as u64,
         record.events.len() as u64,
     ]
@@ -97,6 +100,7 @@ pub(super) fn table(
         6 => widen::<COLUMNS_6>(&input.table(count)?),
         7 => widen::<COLUMNS_7>(&input.table(count)?),
         8 => widen::<COLUMNS_8>(&input.table(count)?),
+        9 => widen::<COLUMNS_9>(&input.table(count)?),
         _ => input.table::<COLUMNS>(count)?,
     })
 }
@@ -128,7 +132,8 @@ pub(super) fn decode(
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
     let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
-    let [flags, server, rank, queue, inference, total, reasoning, choices, skipped, job, ..] = rest;
+    let [flags, server, rank, queue, inference, total, reasoning, choices, rest @ ..] = rest;
+    let [skipped, job, form, ..] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
@@ -167,6 +172,7 @@ pub(super) fn decode(
             total_ms: undo_some(total)?,
         },
         skipped: skipped_of(strings.of(skipped)?)?,
+        structured: form_of(strings.of(form)?)?,
         choices: small(choices)?,
         tokens_tokenizer: undo_some(tokens_tokenizer)?,
         server: undo_some(server)?,
@@ -183,6 +189,16 @@ pub(super) fn skipped_text(record: &Record) -> Option<String> {
 /// The place in a job as a JSON object; `None` if the request belongs to no job.
 pub(super) fn job_text(record: &Record) -> Option<String> {
     record.job.as_ref().and_then(|job| serde_json::to_string(job).ok())
+}
+
+/// The form of the answer as a JSON object; `None` if the request asks for none. Many records of a batch share it.
+pub(super) fn form_text(record: &Record) -> Option<String> {
+    record.structured.as_ref().and_then(|form| serde_json::to_string(form).ok())
+}
+
+fn form_of(text: Option<String>) -> Result<Option<Box<Structured>>, Malformed> {
+    let form = text.map(|text| serde_json::from_str(&text)).transpose();
+    form.map_err(|_| Malformed::new("wrong form of an answer"))
 }
 
 fn job_of(text: Option<String>) -> Result<Option<Box<JobCall>>, Malformed> {

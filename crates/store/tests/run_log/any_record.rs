@@ -2,7 +2,8 @@
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{
-    Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, SharedPrompt, Skipped, Usage,
+    Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, SharedPrompt, Skipped,
+    Structured, Usage, Verdict,
 };
 use inferometer_model::time::Nanos;
 use proptest::option;
@@ -85,6 +86,16 @@ fn job() -> impl Strategy<Value = JobCall> {
     )
 }
 
+fn structured() -> impl Strategy<Value = Structured> {
+    let verdict = || prop::sample::select(Verdict::ALL.to_vec());
+    let calls = prop::collection::btree_map(verdict(), any::<u32>(), 0..3);
+    (any::<bool>(), calls, option::of(verdict())).prop_map(|(tools, calls, text)| Structured {
+        tools,
+        calls,
+        text,
+    })
+}
+
 /// Any record of a pass that a log can store.
 pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let count = || option::of(any::<u32>());
@@ -101,12 +112,12 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
         kinds.iter().for_each(|kind| skipped.add(kind));
         skipped
     });
-    let flags = (any::<bool>(), any::<bool>(), option::of(job()));
+    let flags = (any::<bool>(), any::<bool>(), option::of(job()), option::of(structured()));
     let by_server = (count(), count(), times, count(), any::<u32>(), skipped, flags);
     (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
             let (server, rank, server_times, reasoning, choices, skipped, flags) = by_server;
-            let (hides_reasoning, begins_with_think, job) = flags;
+            let (hides_reasoning, begins_with_think, job, structured) = flags;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -141,6 +152,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 usage: Usage { prompt, completion, cached, reasoning },
                 server_times,
                 skipped,
+                structured: structured.map(Box::new),
                 choices,
                 tokens_tokenizer,
                 server,

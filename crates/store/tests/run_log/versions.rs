@@ -87,3 +87,10 @@ fn a_log_of_format_version_8_is_read_without_jobs() {
         |record: &Record| record.job.is_none() && record.usage.completion == Some(4);
     assert!(records(8).iter().all(is_as_written));
 }
+
+#[test]
+fn a_log_of_format_version_9_is_read_without_forms_of_answers() {
+    let is_as_written =
+        |record: &Record| record.structured.is_none() && record.usage.completion == Some(4);
+    assert!(records(9).iter().all(is_as_written));
+}

@@ -9,7 +9,7 @@ use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::json::{Text, parse, wrong};
 use super::usage::UsageBody;
-use crate::ParsedResponse;
+use crate::{ParsedResponse, calls::CallPart};
 
 /// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -82,7 +82,7 @@ impl Decode for Messages {
                     parsed.set_usage(Usage { completion: None, ..usage.of_anthropic() });
                 }
             }
-            ("content_block_delta", Some(delta)) => delta.output(parsed),
+            ("content_block_delta", Some(delta)) => delta.output(event.index, parsed),
             ("message_delta", delta) => {
                 if let Some(reason) = delta.and_then(|delta| delta.stop_reason) {
                     parsed.finish(&reason.0);
@@ -95,6 +95,11 @@ impl Decode for Messages {
             ("error", _) => return Err(Undecoded::Error),
             ("content_block_start" | "content_block_stop" | "ping", _) => {
                 parsed.event(EventKind::Comment);
+                if let Some(Text(name)) =
+                    event.content_block.as_ref().and_then(|it| it.name.as_ref())
+                {
+                    parsed.begin_call(CallPart { key: event.index, name, ..CallPart::default() });
+                }
             }
             _ => return Err(Undecoded::NoOutput),
         }
@@ -131,6 +136,16 @@ struct Event<'a> {
     message: Option<Started>,
     delta: Option<Delta<'a>>,
     usage: Option<UsageBody>,
+    /// The place of the event's block in the answer.
+    index: Option<u64>,
+    content_block: Option<Named<'a>>,
+}
+
+/// A block that begins, such as a call of a tool.
+#[derive(Debug, Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -154,7 +169,7 @@ struct Delta<'a> {
 }
 
 impl Delta<'_> {
-    fn output(&self, parsed: &mut ParsedResponse) {
+    fn output(&self, index: Option<u64>, parsed: &mut ParsedResponse) {
         if let Some(Text(text)) = &self.thinking {
             parsed.reasoning(text, None);
         }
@@ -162,7 +177,7 @@ impl Delta<'_> {
             parsed.text(text, None);
         }
         if let Some(Text(text)) = &self.partial_json {
-            parsed.tool_call(text, None);
+            parsed.tool_call(CallPart { key: index, arguments: text, ..CallPart::default() }, None);
         }
     }
 }
@@ -181,6 +196,7 @@ struct Block<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
     thinking: Option<Text<'a>>,
+    name: Option<Text<'a>>,
     input: Option<Value>,
 }
 
@@ -191,7 +207,9 @@ impl Block<'_> {
         } else if let Some(Text(text)) = &self.text {
             parsed.text(text, tokens);
         } else if let Some(input) = &self.input {
-            parsed.tool_call(&input.to_string(), tokens);
+            let name = self.name.as_ref().map_or("", |text| &text.0);
+            let part = CallPart { name, arguments: &input.to_string(), ..CallPart::default() };
+            parsed.tool_call(part, tokens);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The definition of a dialect: properties of a kind of server, and functions that make its request bodies
 //! and decode its responses. This file does not depend on a particular dialect.
 
-use inferometer_model::{Prompt, Request, Sampling};
+use inferometer_model::{Prompt, Request, Sampling, request::asks_for_form};
 use serde_json::Value;
 
 use super::{decode::Decode, json::merge};
@@ -88,7 +88,8 @@ impl Dialect {
         (name, format!("{before}{key}"))
     }
 
-    /// The body of a request, as JSON, with `changes` to the dialect's own fields. Fields of the plan's
+    /// The body of a request, as JSON, with `changes` to the dialect's own fields. If the additional fields ask for a form of
+    /// the answer, and do not set `ignore_eos`, then it is left out, except in calls of recorded jobs: their lengths are recorded. Fields of the plan's
     /// `extra_body` replace the dialect's fields of the same name; null removes them. Fields of the request's
     /// `extra_body` replace both. If both values are objects, they are merged instead.
     ///
@@ -109,6 +110,12 @@ impl Dialect {
                 if let (Some(value), Some(name)) = (value, change.instead) {
                     fields.insert(name.to_owned(), value);
                 }
+            }
+            let extra = [&sampling.extra_body, &request.extra_body];
+            let says = |name: &str| extra.iter().any(|body| body.contains_key(name));
+            let has_form = extra.iter().any(|body| asks_for_form(body));
+            if has_form && request.job.is_none() && !says("ignore_eos") {
+                fields.remove("ignore_eos");
             }
             merge(fields, &sampling.extra_body);
             merge(fields, &request.extra_body);

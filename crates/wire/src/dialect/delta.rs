@@ -6,7 +6,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, de::value::MapAccessDeserializer};
 
 use super::json::Text;
-use crate::ParsedResponse;
+use crate::{ParsedResponse, calls::CallPart};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Delta<'a> {
@@ -25,14 +25,33 @@ pub(super) struct Delta<'a> {
 
 #[derive(Debug, Deserialize)]
 struct ToolCall<'a> {
+    index: Option<u64>,
     #[serde(borrow)]
+    id: Option<Text<'a>>,
     function: Option<Function<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Function<'a> {
     #[serde(borrow)]
+    name: Option<Text<'a>>,
     arguments: Option<Text<'a>>,
+}
+
+impl ToolCall<'_> {
+    fn part(&self) -> CallPart<'_> {
+        let id = self.id.as_ref().map_or("", |text| &text.0);
+        let function = self.function.as_ref().map(Function::part).unwrap_or_default();
+        CallPart { key: self.index, id, ..function }
+    }
+}
+
+impl Function<'_> {
+    fn part(&self) -> CallPart<'_> {
+        let [name, arguments] =
+            [&self.name, &self.arguments].map(|it| it.as_ref().map_or("", |text| &*text.0));
+        CallPart { name, arguments, ..CallPart::default() }
+    }
 }
 
 impl Delta<'_> {
@@ -65,7 +84,7 @@ impl Delta<'_> {
     /// Whether the delta has text that is not empty, or a tool call.
     pub(super) fn has_output(&self) -> bool {
         let mut any = false;
-        self.each(&mut |_, _| any = true);
+        self.each(&mut |_| any = true);
         any
     }
 
@@ -74,8 +93,8 @@ impl Delta<'_> {
     pub(super) fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
         let mut left = tokens;
         let mut any = false;
-        self.each(&mut |add, text| {
-            add(parsed, text, std::mem::replace(&mut left, tokens.map(|_| 0)));
+        self.each(&mut |output| {
+            output.add_to(parsed, std::mem::replace(&mut left, tokens.map(|_| 0)));
             any = true;
         });
         any
@@ -84,35 +103,57 @@ impl Delta<'_> {
     /// Calls `found` for each text that is not empty and for each tool call, in order.
     fn each(&self, found: &mut Found<'_>) {
         match self.reasoning_text() {
-            Some(text) if !text.is_empty() => found(ParsedResponse::reasoning, text),
-            _ => parts(self.reasoning_details.as_deref(), ParsedResponse::reasoning, found),
+            Some(text) if !text.is_empty() => found(Output::Text(Kind::Reasoning, text)),
+            _ => parts(self.reasoning_details.as_deref(), Kind::Reasoning, found),
         }
         if let Some(content) = &self.content {
-            content.each(ParsedResponse::text, found);
+            content.each(Kind::Answer, found);
         }
         if let Some(Text(text)) = self.refusal.as_ref().filter(|text| !text.0.is_empty()) {
-            found(ParsedResponse::text, text);
+            found(Output::Text(Kind::Answer, text));
         }
-        let calls = self.tool_calls.iter().flatten().map(|call| call.function.as_ref());
-        for call in calls.chain(self.function_call.as_ref().map(Some)) {
-            let arguments = call.and_then(|call| call.arguments.as_ref());
-            found(ParsedResponse::tool_call, arguments.map_or("", |text| &text.0));
+        let calls = self.tool_calls.iter().flatten().map(ToolCall::part);
+        for part in calls.chain(self.function_call.as_ref().map(Function::part)) {
+            found(Output::Call(part));
         }
     }
 }
 
-/// Adds output of one kind to a response: its text and its number of tokens.
-type Add = fn(&mut ParsedResponse, &str, Option<u32>);
-/// Is called for each output, with its kind and its text.
-type Found<'f> = dyn FnMut(Add, &str) + 'f;
+/// A part of the output.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Output<'a> {
+    Text(Kind, &'a str),
+    Call(CallPart<'a>),
+}
 
-fn parts(parts: Option<&[Part<'_>]>, add: Add, found: &mut Found<'_>) {
+/// What a text is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Answer,
+    Reasoning,
+}
+
+impl Output<'_> {
+    /// Adds the part to a response, with its number of tokens.
+    pub(super) fn add_to(self, parsed: &mut ParsedResponse, tokens: Option<u32>) {
+        match self {
+            Self::Text(Kind::Answer, text) => parsed.text(text, tokens),
+            Self::Text(Kind::Reasoning, text) => parsed.reasoning(text, tokens),
+            Self::Call(part) => parsed.tool_call(part, tokens),
+        }
+    }
+}
+
+/// Is called for each part of the output.
+type Found<'f> = dyn FnMut(Output<'_>) + 'f;
+
+fn parts(parts: Option<&[Part<'_>]>, kind: Kind, found: &mut Found<'_>) {
     for part in parts.unwrap_or_default() {
         for content in [&part.thinking, &part.summary].into_iter().flatten() {
-            content.each(ParsedResponse::reasoning, found);
+            content.each(Kind::Reasoning, found);
         }
         for content in [&part.text, &part.refusal].into_iter().flatten() {
-            content.each(add, found);
+            content.each(kind, found);
         }
     }
 }
@@ -143,12 +184,12 @@ impl Content<'_> {
         }
     }
 
-    /// Calls `found` for each text that is not empty. A text is output of the kind `add`.
-    pub(super) fn each(&self, add: Add, found: &mut Found<'_>) {
+    /// Calls `found` for each text that is not empty. A text is output of this kind.
+    pub(super) fn each(&self, kind: Kind, found: &mut Found<'_>) {
         match self {
             Self::Text(text) if text.is_empty() => {}
-            Self::Text(text) => found(add, text),
-            Self::Parts(list) => parts(Some(list), add, found),
+            Self::Text(text) => found(Output::Text(kind, text)),
+            Self::Parts(list) => parts(Some(list), kind, found),
         }
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn wrong(what: &str) -> Decoded {
 
 /// Adds the user's fields to a body. A field of the user replaces the field of the same name; null removes
 /// it. If both values are objects, they are merged instead.
-pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+pub(crate) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         match (body.get_mut(name), value) {
             (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),

@@ -24,6 +24,7 @@ mod usage;
 
 pub(crate) use decode::{Decode, Undecoded};
 pub use definition::{Dialect, FieldChange, Framing};
+pub(crate) use json::merge;
 
 /// Every dialect, in the order in which they are listed.
 static DIALECTS: [&Dialect; 9] = [

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
+use super::delta::{Content, Kind};
 use super::json::{Text, parse, wrong};
-use super::{delta::Content, usage::UsageBody};
-use crate::ParsedResponse;
+use super::usage::UsageBody;
+use crate::{ParsedResponse, calls::CallPart};
 
 /// `/v1/responses`.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -60,7 +61,9 @@ impl Decode for Responses {
                 parsed.reasoning(delta, None);
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                parsed.tool_call(delta, None);
+                let part =
+                    CallPart { key: event.output_index, arguments: delta, ..CallPart::default() };
+                parsed.tool_call(part, None);
             }
             "response.completed" | "response.incomplete" => {
                 event.response.unwrap_or_default().end(parsed);
@@ -74,7 +77,15 @@ impl Decode for Responses {
             }
             "error" => return Err(Undecoded::Error),
             // Events at the beginning and at the end of items and parts.
-            kind if kind.starts_with("response.") => parsed.event(EventKind::Comment),
+            kind if kind.starts_with("response.") => {
+                parsed.event(EventKind::Comment);
+                let begun = event.item.filter(|_| kind.ends_with("output_item.added"));
+                if let Some(Text(name)) = begun.and_then(|item| item.name) {
+                    let part =
+                        CallPart { key: event.output_index, name: &name, ..CallPart::default() };
+                    parsed.begin_call(part);
+                }
+            }
             _ => return Err(Undecoded::NoOutput),
         }
         Ok(())
@@ -102,6 +113,16 @@ struct Event<'a> {
     kind: Option<Text<'a>>,
     delta: Option<Content<'a>>,
     response: Option<Response<'a>>,
+    /// The place of the event's item in the answer.
+    output_index: Option<u64>,
+    item: Option<Named<'a>>,
+}
+
+/// An item that begins, such as a call of a tool.
+#[derive(Debug, Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -145,24 +166,26 @@ struct Item<'a> {
     content: Option<Content<'a>>,
     /// The reasoning in short, from servers that hide the reasoning itself.
     summary: Option<Content<'a>>,
+    name: Option<Text<'a>>,
     arguments: Option<Value>,
 }
 
 impl Item<'_> {
     fn output(&self, tokens: &mut dyn FnMut() -> Option<u32>, parsed: &mut ParsedResponse) {
         let is_reasoning = self.kind.0 == "reasoning";
-        let add = if is_reasoning { ParsedResponse::reasoning } else { ParsedResponse::text };
+        let kind = if is_reasoning { Kind::Reasoning } else { Kind::Answer };
         let mut any = false;
         for content in [&self.content, &self.summary].into_iter().flatten() {
             if !any {
-                content.each(add, &mut |add, text| {
-                    add(parsed, text, tokens());
+                content.each(kind, &mut |output| {
+                    output.add_to(parsed, tokens());
                     any = true;
                 });
             }
         }
         if let Some(arguments) = self.arguments.as_ref().and_then(Value::as_str) {
-            parsed.tool_call(arguments, tokens());
+            let name = self.name.as_ref().map_or("", |text| &text.0);
+            parsed.tool_call(CallPart { name, arguments, ..CallPart::default() }, tokens());
         }
     }
 }

@@ -9,7 +9,7 @@ fn sampling(temperature: f64, ignore_eos: bool, stream: bool) -> Sampling {
     Sampling { temperature, ignore_eos, stream, extra_body: Map::new() }
 }
 
-fn request(prompt: Prompt) -> Request {
+pub fn request(prompt: Prompt) -> Request {
     Request::new(prompt, 2, 7)
 }
 

@@ -4,6 +4,7 @@ mod bodies;
 mod endings;
 mod exchange;
 mod fixtures;
+mod forms;
 mod hostile;
 mod http;
 mod messages;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::TokensFrom::{Events, Usage};
-use crate::metrics::{PassData, reasoning};
+use crate::metrics::{PassData, reasoning, tool_call};
 
 #[test]
 fn ttfr_ends_with_the_first_reasoning_and_ttfot_with_the_first_text_or_tool_call() {
@@ -69,5 +69,21 @@ fn the_reasoning_share_is_absent_without_reasoning_and_with_uncounted_output() {
         let data =
             PassData { reasoning_tokens, uncounted, output_tokens: 40, ..PassData::default() };
         assert_eq!(reasoning::SHARE.value.of_pass(&data), expected);
+    }
+}
+
+#[test]
+fn tool_calls_begin_with_their_first_part_and_end_with_the_last_part_of_the_last_call() {
+    for (kinds, begin, end) in [
+        (&[Role, Text, ToolCall, ToolCall][..], Some(30.0), Some(40.0)),
+        (&[Reasoning, ToolCall, Text, ToolCall, Text], Some(20.0), Some(40.0)),
+        (&[ToolCall], Some(10.0), Some(10.0)),
+        (&[Text], None, None),
+    ] {
+        let at = (1_u8..).map(|event| 5.0 + 10.0 * f64::from(event));
+        let events: Vec<_> = at.zip(kinds).map(|(at, kind)| (at, *kind, None)).collect();
+        let record = stream(5.0, &events);
+        expect(&tool_call::BEGIN, &record, begin);
+        expect(&tool_call::END, &record, end);
     }
 }
