@@ -1,8 +1,9 @@
 //! The results of a run in a few sentences, which the terminal and the page show before or after everything else.
 
 use inferometer_analysis::{Cell, PassSummary, Summary, sweep};
-use inferometer_model::metrics::{tpot, ttft};
-use inferometer_model::{PassKind, digits::with_ends, metrics::jobs::PER_HOUR, stats::Spread};
+use inferometer_model::digits::{self, with_ends};
+use inferometer_model::metrics::{job_data::Reuse, jobs::PER_HOUR, tpot, ttft};
+use inferometer_model::{PassKind, stats::Spread};
 
 use crate::{answers, label, significant, table};
 
@@ -80,14 +81,34 @@ fn of_jobs(pass: &PassSummary) -> Option<String> {
             )
         }
     };
+    let cache =
+        jobs.cache.and_then(|cache| cache.expected).map(|expected| of_cache(&expected.reuse));
     Some(format!(
-        "{}: {} {what}s/h; a {what} takes {} s (the median of {}; p95 {} s){recorded}{in_model}{others}.",
+        "{}: {} {what}s/h; a {what} takes {} s (the median of {}; p95 {} s){recorded}{in_model}{others}.{}",
         label::load(pass),
         significant(per_hour),
         significant(lasts.p50),
         lasts.n,
-        significant(lasts.p95)
+        significant(lasts.p95),
+        cache.unwrap_or_default()
     ))
+}
+
+/// ` The cache keeps 117,000 to 121,000 tokens: without it, the first token comes after 90 ms instead of 12 ms. 1,000 cached
+/// prompt tokens save 41 ms of TTFT (39 to 43).` The first sentence needs prompts that were removed.
+fn of_cache(reuse: &Reuse) -> String {
+    let keeps = reuse.keeps_at_least.zip(reuse.keeps_less_than).map_or_else(String::new, |(low, high)| {
+        let ttft = reuse.ttft_kept_ms.zip(reuse.ttft_lost_ms).map_or_else(String::new, |(kept, lost)| {
+            let [kept, lost] = [kept, lost].map(significant);
+            format!(": the first token of a prompt that it no longer has comes after {lost} ms instead of {kept} ms")
+        });
+        format!(" The cache keeps {} to {} tokens{ttft}.", digits::count(low), digits::count(high))
+    });
+    let saved = reuse.ms_saved_per_1000.map_or_else(String::new, |all| {
+        let [saved, low, high] = all.map(significant);
+        format!(" 1,000 cached prompt tokens save {saved} ms of TTFT ({low} to {high}).")
+    });
+    keeps + &saved
 }
 
 /// `One user: first token after 52 ms (50 to 55), then 73 tokens/s.` `None` if the pass has several requests in flight.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use inferometer_engine::card::is_card_file;
 use inferometer_plan::{Plan, TargetPlan, spec::Spec};
 use inferometer_workload::fetch::{self, FetchConfig};
+use inferometer_workload::jobs::synthetic::PREFIX;
 
 /// The engine flag whose value may be the path of a card file.
 pub const CARD: &str = "card";
@@ -53,7 +54,9 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
     let mut files = Vec::new();
     for Key { name, of, prefix, always } in &KEYS {
         let Some(value) = of(&mut spec).clone() else { continue };
-        let Some(named) = value.strip_prefix(prefix).filter(|named| !named.starts_with(SHIPPED))
+        let Some(named) = value
+            .strip_prefix(prefix)
+            .filter(|named| !named.starts_with(SHIPPED) && !named.starts_with(PREFIX))
         else {
             continue;
         };

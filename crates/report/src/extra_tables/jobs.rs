@@ -80,6 +80,7 @@ pub(super) fn caches(summary: &Summary) -> Table {
             right("Block (tokens)", block.map_or(MISSING.to_owned(), |block| count(block.into()))),
             right("Lost to blocks", number(|it| it.lost_to_blocks)),
             right("Lost to order", number(|it| it.lost_to_order)),
+            right("Evicted", number(|it| it.lost_to_eviction)),
             right("Lost otherwise", number(|it| it.lost_otherwise)),
             right("Beyond expected", number(|it| it.more_than_expected)),
             right(

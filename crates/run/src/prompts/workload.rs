@@ -7,6 +7,7 @@ use inferometer_model::{CellPlan, Finding, Request};
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::fetch::{self, FetchConfig};
+use inferometer_workload::jobs::synthetic::PREFIX;
 use inferometer_workload::{
     History, OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set,
 };
@@ -21,6 +22,11 @@ use crate::RunError;
 pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
     match plan.workload.dataset() {
         None => Ok(()),
+        Some(dataset)
+            if dataset.starts_with(PREFIX) && matches!(plan.workload, WorkloadPlan::Agents(_)) =>
+        {
+            Ok(())
+        }
         Some(dataset) => {
             let wrong = |why: String| RunError::plan(format!("dataset (--dataset): {why}"));
             let file = fetch::local(dataset, &FetchConfig::from_env())

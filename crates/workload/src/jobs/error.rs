@@ -25,6 +25,9 @@ pub enum JobsError {
     /// Rows that contradict themselves or each other.
     #[error("{}, line {line}: {problem}", path.display())]
     Row { path: PathBuf, line: u64, problem: Problem },
+    /// A description of a synthetic trace that is wrong.
+    #[error("synthetic trace: {0}")]
+    Synthetic(String),
     /// A format that cannot hold the trace: its name, and what it cannot hold.
     #[error("--to {0}: {1}")]
     NotWritable(&'static str, String),

@@ -19,6 +19,7 @@ mod link;
 mod format;
 
 mod read;
+pub mod synthetic;
 
 mod figures;
 pub mod ideal;

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Fault, JobsError};
 use super::format::{self, Format, Rows};
-use super::{builder::Builder, call::Trace, source};
+use super::{builder::Builder, call::Trace, source, synthetic};
 
-/// Reads files of one format as one trace. The first row of a file determines its format, unless `format` names it.
+/// Reads files of one format as one trace, or makes the one trace whose name begins with [`synthetic::PREFIX`]. The first row of a file determines its format, unless `format` names it.
 ///
 /// # Errors
 /// If a file cannot be read, its format is unknown, or its rows contradict each other.
 pub fn read(files: &[PathBuf], format: Option<&str>) -> Result<Trace, JobsError> {
+    if let [name] = files
+        && let Some(name) = name.to_str().filter(|name| name.starts_with(synthetic::PREFIX))
+    {
+        return synthetic::trace(name);
+    }
     let files = files.iter().map(|file| Ok((source::open(file)?, file.as_path())));
     read_all(files, format)
 }

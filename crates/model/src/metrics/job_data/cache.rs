@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::CallTimes;
+use super::{CallTimes, Reuse};
 
 /// Sums over the completed calls whose server states its cached tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CacheTotals {
     /// The number of these calls.
     pub calls: u64,
@@ -20,7 +20,7 @@ pub struct CacheTotals {
 }
 
 /// Cached tokens that are expected, and where those went that were expected and not cached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedCache {
     /// Tokens at the begins of prompts that an earlier prompt of the pass has, too.
     pub shared_tokens: u64,
@@ -36,10 +36,16 @@ pub struct ExpectedCache {
     pub lost_to_blocks: u64,
     /// Expected tokens that were not cached because the call with the same begin had no output yet, or failed.
     pub lost_to_order: u64,
-    /// Other expected tokens that were not cached: removed from the cache, on another server, or changed by a template.
+    /// Expected tokens that were not cached because the cache does not keep so many.
+    #[serde(default)]
+    pub lost_to_eviction: u64,
+    /// Other expected tokens that were not cached: on another server, or changed by a template.
     pub lost_otherwise: u64,
     /// Cached tokens beyond the expected ones: of a template, of an earlier pass, or of another client.
     pub more_than_expected: u64,
+    /// What repeated prompts show of the cache.
+    #[serde(default)]
+    pub reuse: Reuse,
 }
 
 impl CacheTotals {
@@ -61,6 +67,7 @@ impl CacheTotals {
         let by_place: HashMap<(u32, u32), &CallTimes> =
             calls.clone().map(|call| ((call.place.job, call.place.call), call)).collect();
         let mut expected = ExpectedCache { block, ..ExpectedCache::default() };
+        let mut judged = Vec::new();
         for (call, (prompt, cached)) in stated() {
             // If it is not known for one call, the sums of the others would be of no use.
             let Some(shared) = call.place.shared else {
@@ -79,9 +86,13 @@ impl CacheTotals {
             } else {
                 &mut expected.lost_to_order
             }) += lost;
+            judged.push((call, was_ready.then_some(tokens)));
             expected.more_than_expected += u64::from(cached.saturating_sub(tokens));
             expected.calls_as_expected += u64::from(tokens == cached);
         }
+        let (reuse, evicted) = Reuse::of(&judged, block.unwrap_or(1));
+        (expected.reuse, expected.lost_to_eviction) = (reuse, evicted);
+        expected.lost_otherwise -= evicted;
         totals.expected = Some(expected);
         Some(totals)
     }

@@ -1,6 +1,7 @@
 //! The calls of the jobs of a pass: of conversations, or of agents with their sub-agents.
 
 mod cache;
+mod reuse;
 mod times;
 
 use std::{cell::OnceCell, collections::BTreeMap};
@@ -11,6 +12,7 @@ use super::Timeline;
 use crate::{Detail, Outcome};
 
 pub use cache::{CacheTotals, ExpectedCache};
+pub use reuse::Reuse;
 pub use times::{CallTimes, JobTimes, Parts};
 
 /// The calls of the jobs of a pass.
@@ -121,6 +123,7 @@ impl Jobs {
                 first,
                 ended,
                 cached: record.usage.prompt.zip(record.usage.cached),
+                output: timeline.output_tokens,
             });
         }
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Nanos;
 use crate::record::{GapKind, JobCall, Record, SharedPrompt};
+use crate::stats::seed;
 
 fn at(ms: u64) -> Nanos {
     Nanos(ms * 1_000_000)
@@ -11,7 +12,15 @@ fn at(ms: u64) -> Nanos {
 /// A call with its times in milliseconds: due, sent, first output, end.
 fn call(place: JobCall, [due, sent, first, ended]: [u64; 4]) -> CallTimes {
     let first = Some(at(first));
-    CallTimes { place, due: at(due), sent: at(sent), first, ended: at(ended), cached: None }
+    CallTimes {
+        place,
+        due: at(due),
+        sent: at(sent),
+        first,
+        ended: at(ended),
+        cached: None,
+        output: 0,
+    }
 }
 
 fn place(call: u32, after: &[u32], (gap, tool): (u64, u64), kind: GapKind) -> JobCall {
@@ -142,20 +151,87 @@ fn each_shared_token_that_was_not_cached_has_its_cause() {
         calls_as_expected: 3,
         lost_to_blocks: 4 * 6 + 4,
         lost_to_order: 64,
+        lost_to_eviction: 0,
         lost_otherwise: 16,
         more_than_expected: 16,
+        reuse: Reuse::default(),
     };
     let (prompt_tokens, cached_tokens) = (600, 64 + 48 + 80 + 96);
     let totals = CacheTotals { calls: 6, prompt_tokens, cached_tokens, expected: Some(expected) };
-    assert_eq!(CacheTotals::of(calls.iter()), Some(totals));
+    // The tests below judge what the calls show of the cache.
+    let found = |calls: &[CallTimes]| {
+        let mut totals = CacheTotals::of(calls.iter());
+        if let Some(expected) = totals.as_mut().and_then(|totals| totals.expected.as_mut()) {
+            expected.reuse = Reuse::default();
+        }
+        totals
+    };
+    assert_eq!(found(&calls), Some(totals));
     // An answer that is not streamed has no first output; its end shows that the prompt was computed.
     let mut whole = calls.clone();
     whole.iter_mut().for_each(|call| call.first = None);
-    assert_eq!(CacheTotals::of(whole.iter()), Some(totals));
+    assert_eq!(found(&whole), Some(totals));
     // Without knowledge of what prompts share, only the sums are known; without cached tokens, nothing.
     let mut unknown = calls.clone();
     unknown[2].place.shared = None;
     assert_eq!(CacheTotals::of(unknown.iter()), Some(CacheTotals { expected: None, ..totals }));
     unknown.iter_mut().for_each(|call| call.cached = None);
     assert_eq!(CacheTotals::of(unknown.iter()), None);
+}
+
+/// Calls one after the other on a cache of `capacity` blocks of 16 tokens that removes what was used least recently. Prompts
+/// of 320 tokens are new, or one of the last ones again, but for its last 16 tokens. A fresh token takes 0.1 ms of prefill, with noise.
+fn reuse_of(capacity: usize, prompts: u64, number: u64) -> CacheTotals {
+    let mut rng = seed::rng(number, &["reuse"]);
+    // The blocks of the cache by the time since their last use, the latest at the end: the end of a prompt goes first.
+    let mut kept: Vec<(u64, u32)> = Vec::new();
+    let (mut calls, mut known): (Vec<CallTimes>, Vec<u64>) = (Vec::new(), Vec::new());
+    for number in 0..4 * prompts {
+        let again = known.len() > 1 && seed::unit(&mut rng) < 0.5;
+        let since = seed::below(&mut rng, (known.len() as u64).min(prompts).max(1)) as usize;
+        let prompt = if again { known.remove(known.len() - 1 - since) } else { number };
+        known.push(prompt);
+        let hit = (0..19).take_while(|block| kept.contains(&(prompt, *block))).count() as u32;
+        kept.retain(|(of, block)| *of != prompt || *block == 19);
+        kept.push((number, 19));
+        kept.extend((0..19).rev().map(|block| (prompt, block)));
+        kept.drain(..kept.len().saturating_sub(capacity));
+        let shared =
+            Some(SharedPrompt { tokens: if again { 304 } else { 0 }, with: (prompt as u32, 0) });
+        let place = JobCall { job: number as u32, shared, ..JobCall::default() };
+        let ms = 5.0 + 0.1 * f64::from(320 - 16 * hit) + 2.0 * seed::unit(&mut rng);
+        let sent = 1_000 * number;
+        let times = CallTimes {
+            sent: Nanos(sent * 1_000_000),
+            first: Some(Nanos(sent * 1_000_000 + (ms * 1e6) as u64)),
+            ended: Nanos((sent + 500) * 1_000_000),
+            ..call(place, [0; 4])
+        };
+        calls.push(CallTimes { cached: Some((320, 16 * hit)), ..times });
+    }
+    CacheTotals::of(calls.iter()).expect("the calls state cached tokens")
+}
+
+#[test]
+fn prompts_that_come_again_bracket_the_capacity_of_a_cache_and_what_its_tokens_save() {
+    let (mut holds, mut saved) = (0, 0);
+    for seed in 0..100 {
+        let capacity = 1_000 + 13 * seed as usize;
+        let expected = reuse_of(capacity, 200, seed).expected.expect("prompts are known");
+        let tokens = 16 * capacity as u64;
+        let (low, high) = (expected.reuse.keeps_at_least, expected.reuse.keeps_less_than);
+        let (low, high) = (low.expect("hits"), high.expect("removed prompts"));
+        let middle = u64::midpoint(low, high);
+        assert!(middle.abs_diff(tokens) <= tokens / 20, "{low} to {high} for {tokens}");
+        holds += u32::from((low..=high).contains(&tokens));
+        let [slope, least, most] = expected.reuse.ms_saved_per_1000.expect("a slope");
+        assert!((slope - 100.0).abs() < 5.0, "{slope}");
+        saved += u32::from((least..=most).contains(&100.0));
+        assert_eq!(expected.lost_otherwise, 0, "everything that is lost was removed");
+        assert!(expected.lost_to_eviction > 0);
+        let medians = (expected.reuse.ttft_kept_ms, expected.reuse.ttft_lost_ms);
+        assert!((6.0..10.0).contains(&medians.0.expect("kept")), "{medians:?}");
+        assert!((37.0..39.0).contains(&medians.1.expect("lost")), "{medians:?}");
+    }
+    assert!(holds >= 95 && saved >= 90, "{holds} and {saved} of 100 intervals hold");
 }

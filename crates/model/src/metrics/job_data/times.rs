@@ -21,6 +21,15 @@ pub struct CallTimes {
     pub ended: Nanos,
     /// Prompt tokens, and those that the server took from its cache, if it states both.
     pub cached: Option<(u32, u32)>,
+    /// Tokens of the answer.
+    pub output: u32,
+}
+
+impl CallTimes {
+    /// Milliseconds from the send to the first output, if this is known.
+    pub fn ttft_ms(&self) -> Option<f64> {
+        Some(self.first?.ms_after(self.sent))
+    }
 }
 
 /// The parts of a time, in seconds.
