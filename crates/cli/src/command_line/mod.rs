@@ -140,7 +140,8 @@ fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
 /// Sets the default of `--store` for the subcommands at all levels.
 fn below_with_store(command: clap::Command, store: &'static str) -> clap::Command {
     command.mut_subcommands(|command| {
-        let of_plans = ["run", "search", "sweep", "predict", "ab"].contains(&command.get_name());
+        let of_plans =
+            ["run", "search", "sweep", "predict", "ab", "cache"].contains(&command.get_name());
         let has_store = command.get_arguments().any(|argument| argument.get_id() == "store");
         let command = below_with_store(command, store);
         match has_store && !of_plans {

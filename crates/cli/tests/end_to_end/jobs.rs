@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::predict::predict;
 use crate::search::{ends, search_cells};
-use crate::support::{fits_its_schema, folder, inferometer, told};
+use crate::support::{Engine, fits_its_schema, folder, inferometer, told};
 
 #[test]
 fn a_search_over_jobs_of_a_trace_finds_the_most_jobs_at_once_and_the_report_reproduces_it() {
@@ -88,4 +88,48 @@ fn a_prediction_of_jobs_has_the_cached_tokens_that_their_prompts_allow() {
     assert_eq!(cache["expected"]["shared_tokens"], 128 + 256 + 64, "{cache}");
     assert_eq!(cache["cached_tokens"], 128 + 256 + 64, "{cache}");
     assert_eq!(cache["expected"]["calls_as_expected"], 4, "{cache}");
+}
+
+/// The flags of an engine whose cache keeps few tokens, and how many.
+const SMALL: [&str; 8] = [
+    "--model", "qwen3-14b", "--card", "h100-sxm", "--gpu-memory-utilization", "0.38",
+    "--max-model-len", "16384",
+];
+
+#[test]
+fn prompts_that_come_again_find_the_capacity_of_the_cache_of_an_engine() {
+    let folder = folder();
+    let memory = [&["memory", "--json"], &SMALL[..]].concat();
+    let memory = inferometer(folder.path(), &memory);
+    let memory: Value = serde_json::from_slice(&memory.stdout).expect("JSON");
+    let kept = memory["kv_tokens"].as_u64().expect("the tokens of the cache");
+    let dataset = format!("synthetic:reuse,length=128,up-to={}", 2 * kept);
+    let trace = ["--workload", "agents", "--dataset", &dataset, "--concurrency", "1"];
+    let summary = predict(folder.path(), &[&SMALL[..], &trace].concat());
+    fits_its_schema(&summary);
+    let expected = &summary["cells"][0]["passes"][0]["jobs"]["cache"]["expected"];
+    let end = |key: &str| expected["reuse"][key].as_u64().unwrap_or_else(|| panic!("{expected}"));
+    let (low, high) = (end("keeps_at_least"), end("keeps_less_than"));
+    assert!(low <= kept && kept <= high, "{low} to {high} for {kept}");
+    assert!(u64::midpoint(low, high).abs_diff(kept) <= kept / 20, "{low} to {high} for {kept}");
+    assert!(expected["lost_to_eviction"].as_u64() > Some(0), "{expected}");
+    assert_eq!(expected["lost_otherwise"], 0, "{expected}");
+    // The same cache behind HTTP, with the command for it.
+    let engine = Engine::start(&SMALL);
+    let up_to = (2 * kept).to_string();
+    let asked = ["cache", "capacity", "--prompt-tokens", "128", "--up-to", &up_to, "--target"];
+    let output = inferometer(folder.path(), &[&asked[..], &[&engine.url, "--json"]].concat());
+    let measured: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
+    let reuse = &measured["cells"][0]["passes"][0]["jobs"]["cache"]["expected"]["reuse"];
+    assert_eq!(reuse["keeps_at_least"], low, "{reuse}");
+    assert_eq!(reuse["keeps_less_than"], high, "{reuse}");
+    assert!(reuse["ms_saved_per_1000"].is_array(), "{reuse}");
+    let report = inferometer(folder.path(), &["report", "latest", "--out", "again"]);
+    let shown = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(shown.contains("The cache keeps ") && shown.contains(" ms of TTFT ("), "{shown}");
+    let refused = inferometer(folder.path(), &["cache", "capacity", "--target", &engine.url]);
+    assert_eq!(refused.status.code(), Some(2));
+    let refused = inferometer(folder.path(), &["cache", "hits", "--dataset", "x.jsonl"]);
+    assert!(told(&refused).contains("makes its own prompts"));
 }

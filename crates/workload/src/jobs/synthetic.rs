@@ -95,6 +95,10 @@ fn wrong(why: impl std::fmt::Display) -> JobsError {
     JobsError::Synthetic(why.to_string())
 }
 
+fn too_many() -> JobsError {
+    wrong(format!("it has more than {MOST_CALLS} calls; give fewer jobs"))
+}
+
 /// The values of the keys.
 struct Values {
     values: Vec<Distribution>,
@@ -229,7 +233,7 @@ impl Made {
         let prompt = self.tokens(node);
         let (output, number) = (self.values.count("output", 1), self.builder.trace.calls.len());
         if number >= MOST_CALLS {
-            return Err(wrong(format!("it has more than {MOST_CALLS} calls; give fewer jobs")));
+            return Err(too_many());
         }
         let (kind, gap) = gap;
         let tools = if kind == GapKind::Tool { gap } else { 0 };
@@ -262,7 +266,11 @@ impl Made {
         let weights: Vec<f64> =
             (1..=groups).map(|rank| portable::pow(f64::from(rank), -zipf)).collect();
         let total: f64 = weights.iter().sum();
-        for job in 0..self.values.count("jobs", 1) {
+        let jobs = self.values.count("jobs", 1);
+        if jobs as usize > MOST_CALLS {
+            return Err(too_many());
+        }
+        for job in 0..jobs {
             let mut left = unit(&mut self.values.rng) * total;
             let found = weights.iter().position(|weight| {
                 left -= weight;

@@ -5,6 +5,7 @@ pub mod against;
 pub(super) mod bench;
 mod budget;
 mod bundle;
+mod cache;
 mod calibrate;
 mod check;
 mod check_part;
@@ -61,6 +62,8 @@ pub enum Command {
     /// Compare two servers, or a server with itself, in pairs of short blocks of requests, until the
     /// answer is certain. A pair is one block of each server; chance decides which server is first.
     Ab(Box<ab::AbArgs>),
+    /// Measure a prefix cache: what its tokens save, and how many it keeps.
+    Cache(Box<cache::CacheArgs>),
     /// Show what fits into the memory of a card (GPU): weights, KV cache, longest sequence, number
     /// of sequences.
     Memory(Box<memory::MemoryArgs>),
@@ -144,6 +147,7 @@ impl Command {
             Self::Search(arguments) => search::search(*arguments),
             Self::Sweep(arguments) => sweep::sweep(*arguments),
             Self::Ab(arguments) => ab::ab(*arguments),
+            Self::Cache(arguments) => cache::cache(*arguments),
             Self::Memory(arguments) => memory::memory(&arguments),
             Self::Trace(arguments) => trace::trace(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),

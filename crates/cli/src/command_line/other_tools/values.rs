@@ -29,7 +29,7 @@ const FOREIGN: [Foreign; 4] = inferometer_model::table! { Foreign { flag, is, to
 /// The advice about the first value in the format of another tool; None if there is no such value.
 pub fn advice(words: &[&str]) -> Option<String> {
     let command = words.get(1)?;
-    if !["run", "search", "sweep", "predict", "ab"].contains(command) {
+    if !["run", "search", "sweep", "predict", "ab", "cache"].contains(command) {
         return None;
     }
     let value_at = |at: usize, flag: &str| {

@@ -13,6 +13,7 @@ mod faults;
 mod files;
 mod ids;
 mod rows;
+mod synthetic;
 
 const ALL: &str = "A1 A2 S1.1 S2.1 B1 S1.2 A3 A4";
 const JOB_A: &str = "A1 A2 S1.1 S1.2 S2.1 A3 A4";
