@@ -33,8 +33,8 @@ pub struct Reuse {
 
 /// A call that shares tokens with an earlier one.
 struct Return {
-    /// The tokens of other prompts and answers since its begin was last used.
-    since: u64,
+    /// How many tokens a cache must keep to have the tokens that it had, and all expected ones.
+    needed: [u64; 2],
     expected: u32,
     cached: u32,
     ttft_ms: Option<f64>,
@@ -48,11 +48,9 @@ impl Reuse {
         let mut calls: Vec<_> = calls.iter().collect();
         calls.sort_by_key(|(call, _)| call.sent);
         let returns = returns(&calls, block);
-        let needs = |it: &Return, tokens: u32| it.since + u64::from(tokens);
-        let kept = returns.iter().filter(|it| it.cached > 0);
-        let keeps_at_least = kept.map(|it| needs(it, it.cached.min(it.expected))).max();
+        let keeps_at_least = returns.iter().filter(|it| it.cached > 0).map(|it| it.needed[0]).max();
         let is_evicted =
-            |it: &&Return| it.cached < it.expected && Some(needs(it, it.expected)) > keeps_at_least;
+            |it: &&Return| it.cached < it.expected && Some(it.needed[1]) > keeps_at_least;
         let evicted = || returns.iter().filter(is_evicted);
         let median = |of: fn(&Return) -> bool| {
             let mut values: Vec<f64> =
@@ -62,7 +60,7 @@ impl Reuse {
         };
         let reuse = Self {
             keeps_at_least,
-            keeps_less_than: evicted().map(|it| needs(it, it.expected)).min(),
+            keeps_less_than: evicted().map(|it| it.needed[1]).min(),
             ttft_kept_ms: median(|it| it.cached >= it.expected),
             ttft_lost_ms: median(|it| it.cached == 0),
             ms_saved_per_1000: saved(&calls),
@@ -72,31 +70,34 @@ impl Reuse {
 }
 
 /// The judged calls that share tokens with an earlier one. A call uses its prompt and answer in whole blocks, and with its
-/// begin also the calls that it shares it with.
+/// begin also the tokens of the calls that it shares it with.
 fn returns(calls: &[&(&CallTimes, Option<u32>)], block: u32) -> Vec<Return> {
     // Blocks are powers of two; the divisor of few cached counts may be a multiple.
     let block = 1 << block.trailing_zeros();
-    let mut uses = Uses { tokens_at: vec![0; calls.len() + 1], last: HashMap::new() };
-    let mut before: HashMap<Place, SharedPrompt> = HashMap::new();
+    let whole = |tokens: u32| u64::from(tokens / block * block);
+    let mut uses = Uses { tokens_at: vec![0; 2 * calls.len() + 1], of: HashMap::new() };
     let mut returns = Vec::new();
     for (now, (call, expected)) in calls.iter().enumerate() {
         let Some((prompt, cached)) = call.cached else { continue };
         let shared = call.place.shared.filter(|shared| shared.tokens > 0);
-        let since = shared.and_then(|shared| uses.since(shared.with));
-        if let (Some(since), Some(expected)) = (since, expected.filter(|expected| *expected > 0)) {
-            returns.push(Return { since, expected, cached, ttft_ms: call.ttft_ms() });
+        if let (Some(shared), Some(expected)) = (shared, expected.filter(|expected| *expected > 0))
+        {
+            let needed =
+                [cached.min(expected), expected].map(|to| uses.needed(shared.with, to.into()));
+            if let [Some(had), Some(all)] = needed {
+                let ttft_ms = call.ttft_ms();
+                returns.push(Return { needed: [had, all], expected, cached, ttft_ms });
+            }
         }
-        let whole = |tokens: u32| u64::from(tokens / block * block);
-        let begin = shared.map_or(0, |shared| whole(shared.tokens));
         // The last token of an answer is not computed.
-        let computed = prompt.saturating_add(call.output.saturating_sub(1));
-        let end = u64::from(computed.div_ceil(block) * block);
+        let computed = prompt.saturating_add(call.output.saturating_sub(1)).div_ceil(block) * block;
+        let begin = shared.map_or(0, |shared| whole(shared.tokens));
         let place = (call.place.job, call.place.call);
-        uses.set(place, now, (begin, end));
-        before.extend(shared.map(|shared| (place, shared)));
-        let chain = std::iter::successors(before.get(&place), |shared| before.get(&shared.with));
-        for SharedPrompt { tokens, with } in chain.take(LONGEST_CHAIN) {
-            uses.again(*with, now, whole(*tokens));
+        uses.begin(place, now, shared, (begin, computed.into()));
+        let mut next = shared;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(SharedPrompt { tokens, with }) = next else { break };
+            next = uses.again(with, now, whole(tokens));
         }
     }
     returns
@@ -105,26 +106,52 @@ fn returns(calls: &[&(&CallTimes, Option<u32>)], block: u32) -> Vec<Return> {
 /// The place of a call: its job, and its number there.
 type Place = (u32, u32);
 
-/// When the tokens of each call were last used, and how many tokens were used since an instant: a Fenwick tree.
+/// When tokens were last used. Each call has two instants: that of its own tokens, and then that of the tokens that it shares,
+/// because caches remove the end of a prompt before its begin.
 struct Uses {
+    /// A Fenwick tree: how many tokens were last used at each instant.
     tokens_at: Vec<u64>,
-    /// The last use of each call, and the tokens of its prompt and answer that were used: from, to.
-    last: HashMap<Place, (usize, u64, u64)>,
+    of: HashMap<Place, Used>,
+}
+
+/// The tokens of a call that no earlier call has.
+struct Used {
+    shared: Option<SharedPrompt>,
+    /// The last use of each part: instant, from, to. Parts follow each other; later ones were not used later.
+    parts: Vec<(usize, u64, u64)>,
 }
 
 impl Uses {
-    /// The call uses these tokens now.
-    fn set(&mut self, place: Place, now: usize, (from, to): (u64, u64)) {
-        self.last.insert(place, (now, from, to));
-        self.add(now, to.saturating_sub(from));
+    /// The call uses these tokens now, for the first time.
+    fn begin(
+        &mut self,
+        place: Place,
+        now: usize,
+        shared: Option<SharedPrompt>,
+        (from, to): (u64, u64),
+    ) {
+        let at = 2 * now;
+        self.add(at, to.saturating_sub(from));
+        self.of.insert(place, Used { shared, parts: vec![(at, from, to.max(from))] });
     }
 
-    /// The tokens of a call up to `to` are used again. Those behind it keep their time.
-    fn again(&mut self, place: Place, now: usize, to: u64) {
-        let Some((at, from, end)) = self.last.get(&place).copied() else { return };
-        let used = (from, to.min(end));
-        self.add(at, used.1.saturating_sub(from).wrapping_neg());
-        self.set(place, now, used);
+    /// The tokens of a call up to `to` are used again. Returns what the call itself shares.
+    fn again(&mut self, place: Place, now: usize, to: u64) -> Option<SharedPrompt> {
+        let Used { shared, parts } = self.of.get_mut(&place)?;
+        let shared = *shared;
+        let (_, from, _) = *parts.first()?;
+        let mut changes = Vec::new();
+        parts.retain_mut(|(at, from, end)| {
+            let used = to.min(*end).saturating_sub(*from);
+            changes.push((*at, used.wrapping_neg()));
+            *from += used;
+            from < end
+        });
+        let used: u64 = changes.iter().fold(0, |sum: u64, (_, change)| sum.wrapping_sub(*change));
+        let at = 2 * now + 1;
+        parts.insert(0, (at, from, from + used));
+        changes.into_iter().chain([(at, used)]).for_each(|(at, change)| self.add(at, change));
+        shared
     }
 
     fn add(&mut self, at: usize, change: u64) {
@@ -135,16 +162,25 @@ impl Uses {
         }
     }
 
-    /// The tokens of other calls that were used after those of a call.
-    fn since(&self, place: Place) -> Option<u64> {
-        let (last, ..) = self.last.get(&place)?;
+    /// How many tokens a cache must keep to have the prompt of a call up to the token `to`: those that were used since, and
+    /// those that were used together with this token. `None` if nothing is known of the call.
+    fn needed(&self, mut place: Place, to: u64) -> Option<u64> {
+        let mut used = self.of.get(&place)?;
+        while let Some(shared) =
+            used.shared.filter(|_| used.parts.first().is_some_and(|part| to <= part.1))
+        {
+            place = shared.with;
+            used = self.of.get(&place)?;
+        }
+        let (at, _, end) = used.parts.iter().find(|part| to <= part.2).or(used.parts.last())?;
         let up_to = |at: usize| {
             let steps = std::iter::successors(Some(at), |at| Some(at - (at & at.wrapping_neg())));
             steps
                 .take_while(|at| *at > 0)
                 .fold(0_u64, |sum, at| sum.wrapping_add(self.tokens_at[at]))
         };
-        Some(up_to(self.tokens_at.len() - 1).wrapping_sub(up_to(last + 1)))
+        let since = up_to(self.tokens_at.len() - 1).wrapping_sub(up_to(*at));
+        Some(since.saturating_sub(end.saturating_sub(to)))
     }
 }
 

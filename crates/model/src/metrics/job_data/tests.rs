@@ -179,35 +179,29 @@ fn each_shared_token_that_was_not_cached_has_its_cause() {
     assert_eq!(CacheTotals::of(unknown.iter()), None);
 }
 
-/// Calls one after the other on a cache of `capacity` blocks of 16 tokens that removes what was used least recently. Prompts
-/// of 320 tokens are new, or one of the last ones again, but for its last 16 tokens. A fresh token takes 0.1 ms of prefill, with noise.
-fn reuse_of(capacity: usize, prompts: u64, number: u64) -> CacheTotals {
-    let mut rng = seed::rng(number, &["reuse"]);
-    // The blocks of the cache by the time since their last use, the latest at the end: the end of a prompt goes first.
-    let mut kept: Vec<(u64, u32)> = Vec::new();
-    let (mut calls, mut known): (Vec<CallTimes>, Vec<u64>) = (Vec::new(), Vec::new());
-    for number in 0..4 * prompts {
-        let again = known.len() > 1 && seed::unit(&mut rng) < 0.5;
-        let since = seed::below(&mut rng, (known.len() as u64).min(prompts).max(1)) as usize;
-        let prompt = if again { known.remove(known.len() - 1 - since) } else { number };
-        known.push(prompt);
-        let hit = (0..19).take_while(|block| kept.contains(&(prompt, *block))).count() as u32;
-        kept.retain(|(of, block)| *of != prompt || *block == 19);
-        kept.push((number, 19));
-        kept.extend((0..19).rev().map(|block| (prompt, block)));
+/// Prompts of 20 blocks of 16 tokens, one after the other, on a cache of `capacity` blocks that removes what was used least
+/// recently, and the end of a prompt first. Each prompt shares its first blocks with an earlier one. A fresh token takes 0.1 ms
+/// of prefill, with noise.
+fn on_cache(capacity: usize, number: u64, prompts: &[(u64, u64)]) -> CacheTotals {
+    let mut rng = seed::rng(number, &["noise"]);
+    let mut kept: Vec<(u64, u64)> = Vec::new();
+    let mut calls = Vec::new();
+    for (at, (with, shared)) in (0..).zip(prompts) {
+        let block = |place| (if place < *shared { *with } else { at }, place);
+        let of_shared = kept.iter().filter(|known| known.0 == *with && known.1 < *shared);
+        let present: u32 = of_shared.map(|known| 1 << known.1).sum();
+        let hit = present.trailing_ones();
+        kept.retain(|known| known.0 != *with || known.1 >= *shared);
+        kept.extend((0..20).rev().map(block));
         kept.drain(..kept.len().saturating_sub(capacity));
-        let shared =
-            Some(SharedPrompt { tokens: if again { 304 } else { 0 }, with: (prompt as u32, 0) });
-        let place = JobCall { job: number as u32, shared, ..JobCall::default() };
+        let shared = Some(SharedPrompt { tokens: 16 * *shared as u32, with: (*with as u32, 0) });
+        let place = JobCall { job: at as u32, shared, ..JobCall::default() };
         let ms = 5.0 + 0.1 * f64::from(320 - 16 * hit) + 2.0 * seed::unit(&mut rng);
-        let sent = 1_000 * number;
-        let times = CallTimes {
-            sent: Nanos(sent * 1_000_000),
-            first: Some(Nanos(sent * 1_000_000 + (ms * 1e6) as u64)),
-            ended: Nanos((sent + 500) * 1_000_000),
-            ..call(place, [0; 4])
-        };
-        calls.push(CallTimes { cached: Some((320, 16 * hit)), ..times });
+        let at_ns = |ms: f64| Nanos(1_000_000_000 * at + (ms * 1e6) as u64);
+        let cached = Some((320, 16 * hit));
+        let first = Some(at_ns(ms));
+        let times = call(place, [0; 4]);
+        calls.push(CallTimes { sent: at_ns(0.0), first, ended: at_ns(500.0), cached, ..times });
     }
     CacheTotals::of(calls.iter()).expect("the calls state cached tokens")
 }
@@ -215,9 +209,20 @@ fn reuse_of(capacity: usize, prompts: u64, number: u64) -> CacheTotals {
 #[test]
 fn prompts_that_come_again_bracket_the_capacity_of_a_cache_and_what_its_tokens_save() {
     let (mut holds, mut saved) = (0, 0);
-    for seed in 0..100 {
-        let capacity = 1_000 + 13 * seed as usize;
-        let expected = reuse_of(capacity, 200, seed).expected.expect("prompts are known");
+    for number in 0..100 {
+        let capacity = 1_000 + 13 * number as usize;
+        // New prompts, and one of the last 200 again, but for its last block.
+        let mut rng = seed::rng(number, &["reuse"]);
+        let mut known: Vec<u64> = Vec::new();
+        let mut prompt = |at| {
+            let since = seed::below(&mut rng, (known.len() as u64).clamp(1, 200)) as usize;
+            let is_new = known.len() < 2 || seed::unit(&mut rng) < 0.5;
+            let of = if is_new { at } else { known.remove(known.len() - 1 - since) };
+            known.push(of);
+            (of, if is_new { 0 } else { 19 })
+        };
+        let prompts: Vec<(u64, u64)> = (0..800).map(&mut prompt).collect();
+        let expected = on_cache(capacity, number, &prompts).expected.expect("prompts are known");
         let tokens = 16 * capacity as u64;
         let (low, high) = (expected.reuse.keeps_at_least, expected.reuse.keeps_less_than);
         let (low, high) = (low.expect("hits"), high.expect("removed prompts"));
@@ -234,4 +239,23 @@ fn prompts_that_come_again_bracket_the_capacity_of_a_cache_and_what_its_tokens_s
         assert!((37.0..39.0).contains(&medians.1.expect("lost")), "{medians:?}");
     }
     assert!(holds >= 95 && saved >= 90, "{holds} and {saved} of 100 intervals hold");
+}
+
+#[test]
+fn parts_of_prompts_that_come_again_bracket_the_capacity_too_and_all_that_is_lost_was_removed() {
+    for number in 0..20 {
+        // A pool of 40 prompts, and prompts that share 0 to 19 blocks with one of them.
+        let mut rng = seed::rng(number, &["pool"]);
+        let mut share =
+            || (seed::below(&mut rng, 40), [0, 5, 10, 15, 19][seed::below(&mut rng, 5) as usize]);
+        let prompts: Vec<(u64, u64)> =
+            (0..40).map(|at| (at, 0)).chain((0..400).map(|_| share())).collect();
+        let capacity = 300 + 7 * number as usize;
+        let expected = on_cache(capacity, number, &prompts).expected.expect("prompts are known");
+        let ends = (expected.reuse.keeps_at_least, expected.reuse.keeps_less_than);
+        let (low, high) = (ends.0.expect("hits"), ends.1.expect("removed prompts"));
+        assert!((low..=high).contains(&(16 * capacity as u64)), "{low} to {high} for {capacity}");
+        assert!(expected.lost_to_eviction > 0);
+        assert_eq!(expected.lost_otherwise, 0, "everything that is lost was removed");
+    }
 }
