@@ -10,6 +10,8 @@ use crate::stats::{percentile, student_975};
 
 /// The longest chain of prompts with common begins that is followed.
 const LONGEST_CHAIN: usize = 1_000;
+/// The fewest calls that a cache removed, so that it is known to remove what was used least recently.
+const FEWEST_REMOVED: usize = 3;
 /// The fewest calls for a slope.
 const FEWEST: usize = 10;
 
@@ -20,7 +22,7 @@ pub struct Reuse {
     /// if no prompt was.
     pub keeps_at_least: Option<u64>,
     /// It is less than this: the fewest that a prompt needed that was removed, of those that needed more than
-    /// `keeps_at_least`. Absent if no such prompt was removed.
+    /// `keeps_at_least`. Absent if fewer than three such prompts were removed, or as many others are lost.
     pub keeps_less_than: Option<u64>,
     /// The median TTFT of calls with all of their expected tokens, in milliseconds.
     pub ttft_kept_ms: Option<f64>,
@@ -51,7 +53,11 @@ impl Reuse {
         let keeps_at_least = returns.iter().filter(|it| it.cached > 0).map(|it| it.needed[0]).max();
         let is_evicted =
             |it: &&Return| it.cached < it.expected && Some(it.needed[1]) > keeps_at_least;
-        let evicted = || returns.iter().filter(is_evicted);
+        let lost = returns.iter().filter(|it| it.cached < it.expected).count();
+        let removed = returns.iter().filter(is_evicted).count();
+        // Otherwise, the cache has another order, or tokens are lost for other reasons.
+        let is_by_age = removed >= FEWEST_REMOVED && 2 * removed > lost;
+        let evicted = || returns.iter().filter(|it| is_by_age && is_evicted(it));
         let median = |of: fn(&Return) -> bool| {
             let mut values: Vec<f64> =
                 returns.iter().filter(|it| of(it)).filter_map(|it| it.ttft_ms).collect();
