@@ -10,6 +10,7 @@ use crate::{
     Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
     failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, parts::PartsFold,
     per_request::PerRequest, serving_run::ServingRunFold, structured::StructuredSummary,
+    ttft_parts::TtftFold,
 };
 use inferometer_model::metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
@@ -49,6 +50,7 @@ pub struct PassFold {
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
     structured: StructuredSummary,
+    ttft: TtftFold,
     classes: ClassFold,
     parts: PartsFold,
     servers: Vec<String>,
@@ -92,6 +94,7 @@ impl PassFold {
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
             structured: StructuredSummary::default(),
+            ttft: TtftFold::default(),
             classes: ClassFold::default(),
             parts: PartsFold::default(),
             servers: Vec::new(),
@@ -216,6 +219,7 @@ impl PassFold {
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
         let input_tokens = timeline.record.input_tokens();
         self.structured.add(timeline);
+        self.ttft.add(timeline);
         self.data.completed += 1;
         self.data.tokens.add(&timeline.events);
         // An answer without any event: its tokens are known to have come by its finish reason.
@@ -315,6 +319,7 @@ impl PassFold {
             intervals,
             jobs: self.data.jobs.totals().map(|totals| JobsSummary::of(totals, self.job_load)),
             structured: self.structured.finish(),
+            ttft_parts: self.ttft.finish(server.as_ref()),
             classes: self.classes.finish(layout),
             servers,
             ranks,

@@ -24,6 +24,7 @@ mod startup;
 mod stay;
 pub mod structured;
 mod tail;
+pub mod ttft_parts;
 
 pub mod part;
 pub mod parts;

@@ -14,7 +14,7 @@ use crate::parts::{RankFigures, ServerFigures};
 use crate::{
     Distributions, Figures, blocks::BlockFigures, class::ClassSummary,
     failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
-    serving_run::ServingRun, structured::StructuredSummary,
+    serving_run::ServingRun, structured::StructuredSummary, ttft_parts::TtftParts,
 };
 
 /// The figures of one pass.
@@ -103,6 +103,9 @@ pub struct PassSummary {
     /// The forms of the answers; absent if no request asks for a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<StructuredSummary>,
+    /// Where the time to the first token goes; absent if the server does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_parts: Option<TtftParts>,
     /// Figures of each class of requests; empty if no request has a class. Answers that a content filter ended also
     /// form a class.
     #[serde(default)]

@@ -42,6 +42,8 @@ pub enum Latency {
     Itl,
     /// From a request's arrival in the server until it enters the batch.
     Queue,
+    /// From then to its first token.
+    Prefill,
 }
 
 /// A histogram as servers expose it: over all values since the server started, in seconds.

@@ -25,6 +25,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Cached prompt tokens of jobs", jobs::caches(summary)),
         ("Reasoning", reasoning(summary)),
         ("Tool calls and structured outputs", parts::forms(summary)),
+        ("Where the time to the first token goes, mean", parts::first_token(summary)),
         ("By class of request", parts::classes(summary)),
         ("By server", parts::servers(summary)),
         ("Ranks that differ", parts::ranks(summary)),

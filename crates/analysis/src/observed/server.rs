@@ -54,6 +54,9 @@ pub struct ServerMetrics {
     /// The time that requests waited before they entered the batch, by the server's own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<ServerLatency>,
+    /// The time from then to the first token, by the server's own metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefill_ms: Option<ServerLatency>,
     /// The samples within the pass; with more than 240 samples, only every second, third, ... one.
     pub timeline: Vec<Instant>,
 }
@@ -175,6 +178,7 @@ impl ServerMetrics {
             ttft_ms: latency(Latency::Ttft),
             itl_ms: latency(Latency::Itl),
             queue_ms: latency(Latency::Queue),
+            prefill_ms: latency(Latency::Prefill),
             timeline: timeline(&within, window.0, steps),
         })
     }

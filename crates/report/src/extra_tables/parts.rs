@@ -63,6 +63,24 @@ pub(super) fn forms(summary: &Summary) -> Table {
     }))
 }
 
+/// A row per pass whose server states its queue or its prefill: parts that add up to the mean TTFT.
+pub(super) fn first_token(summary: &Summary) -> Table {
+    Table::of(summary.passes().filter_map(|(cell, pass)| {
+        let parts = pass.ttft_parts.as_ref()?;
+        let of = |ms: Option<f64>| ms.map_or(MISSING.to_owned(), significant);
+        Some([
+            left("Pass", cell.place(pass)),
+            right("TTFT from due (ms)", significant(parts.ttft_ms)),
+            right("Client", significant(parts.client_ms)),
+            right("Sending", significant(parts.sending_ms)),
+            right("Server's queue", of(parts.queue_ms)),
+            right("Prefill", of(parts.prefill_ms)),
+            right("Front end", of(parts.front_end_ms)),
+            right("Rest", significant(parts.rest_ms)),
+        ])
+    }))
+}
+
 /// A verdict in words.
 fn said(verdict: Verdict) -> String {
     verdict.name().replace('_', " ")

@@ -23,7 +23,8 @@ fn measured() -> Summary {
     with_reasoning(1)
 }
 
-/// The summary of a pass with four streams in flight at any time, whose first tokens are reasoning.
+/// The summary of a pass with four streams in flight at any time, whose first tokens are reasoning, and whose last one is a
+/// tool call.
 fn with_reasoning(tokens: usize) -> Summary {
     let mut fold = PassFold::new(&PassPlan::closed(4, Bound::requests(200)))
         .judging(&request_objective::parse("ttft<1s").unwrap());
@@ -36,6 +37,9 @@ fn with_reasoning(tokens: usize) -> Summary {
         record.job = Some(Box::new(job));
         let texts = record.events.iter_mut().filter(|event| event.kind == EventKind::Text);
         texts.take(tokens).for_each(|event| event.kind = EventKind::Reasoning);
+        if let Some(last) = record.events.iter_mut().rfind(|event| event.kind.is_token()) {
+            last.kind = EventKind::ToolCall;
+        }
         fold.add(&Timeline::new(&record));
     }
     let mut summary = empty("model", "card", "engine", "1");

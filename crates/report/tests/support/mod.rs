@@ -173,6 +173,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         intervals: Default::default(),
         jobs: None,
         structured: None,
+        ttft_parts: None,
         classes: Vec::new(),
         servers: Vec::new(),
         ranks: Vec::new(),
@@ -216,6 +217,7 @@ pub fn server() -> ServerMetrics {
         ttft_ms: Some(latency(18.5, 10.0, Some(20.0))),
         itl_ms: Some(latency(13.25, 0.0, None)),
         queue_ms: None,
+        prefill_ms: None,
         timeline: [(0.5, 399, 128.0), (1.0, 300, 256.0), (1.5, 20, 20.0)]
             .map(|(at_s, in_flight, running)| Instant {
                 at_s,

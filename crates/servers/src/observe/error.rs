@@ -27,7 +27,7 @@ pub enum ObserveError {
     /// The user names a metric for a quantity that does not exist.
     #[error(
         "`{0}` is not a known server metric; the known ones are running, waiting, kv_use, preemptions, \
-            prefix_queries, prefix_hits, drafted, accepted, generation_tokens, ttft, itl, queue"
+            prefix_queries, prefix_hits, drafted, accepted, generation_tokens, ttft, itl, queue, prefill"
     )]
     UnknownQuantity(String),
     /// The user names a card that does not exist.
