@@ -54,6 +54,7 @@ fn starts() -> Outcome<Vec<Profile>> {
             step_us: start.step,
             sequence_us: start.sequence,
             prompt_step_us: 300.0,
+            waking_us: 3000.0,
             front_us: start.front,
             front_sequence_us: 100.0,
             front_service_us: 0.0,

@@ -13,8 +13,10 @@ use crate::{
 };
 
 mod ahead;
+mod heat;
 mod work;
 
+use heat::Heat;
 use work::{DecodeLoad, StepWork, ignored_outputs, prompt_shape};
 
 /// A simulated serving engine.
@@ -23,6 +25,9 @@ pub struct Engine {
     cost: CostModel,
     reach: Reach,
     noise: Option<NoiseState>,
+    heat: Heat,
+    /// Whether the engine was idle before its next step.
+    is_idle: bool,
     scheduler: &'static dyn Scheduler,
     queues: Queues,
     /// The number of tokens, prompt and output together, at which a sequence ends.
@@ -78,6 +83,8 @@ impl Engine {
             cost: CostModel::new(&config),
             reach: Reach::of(&config),
             noise: config.noise.map(NoiseState::new),
+            heat: Heat::default(),
+            is_idle: true,
             max_sequence_tokens: scheduler.max_sequence_tokens(config.limits),
             scheduler,
             queues: Queues::new(kv, config.limits),
@@ -163,7 +170,15 @@ impl Engine {
             return None;
         }
         self.advance(steps);
-        Some(SteadySteps { steps, duration: Duration::from_nanos(spent_ns) })
+        let duration = Duration::from_nanos(spent_ns);
+        self.heat.rest(duration);
+        Some(SteadySteps { steps, duration })
+    }
+
+    /// Tells the engine that it was idle for some time: its card cools down, and its next step has to wake it up.
+    pub fn rest(&mut self, time: Duration) {
+        self.heat.rest(time);
+        self.is_idle |= !time.is_zero();
     }
 
     /// Gives every running sequence `steps` tokens, one for each decode step.
@@ -238,7 +253,9 @@ impl Engine {
         };
         // If requests were only ignored, there is no shape, and the step takes no time.
         let duration = shape.map_or(Duration::ZERO, |shape| {
-            let cost = self.cost.duration(shape);
+            let waking = std::mem::take(&mut self.is_idle).then(|| self.cost.waking());
+            let cost = self.cost.duration(shape) + waking.unwrap_or_default();
+            let cost = self.heat.step(&self.cost, shape, cost);
             self.noise.as_mut().map_or(cost, |noise| noise.step(cost))
         });
         Some(Planned { step: Step { duration, kind, outputs }, ended })

@@ -28,6 +28,7 @@ pub(crate) fn set_host(
     steps.sequence_us = host.value(|it| it.sequence_us);
     steps.prompt_step_us = host.value(|it| it.prompt_step_us);
     if let Some(front) = Between::of(&measured("ttft_p50_ms"), version) {
+        steps.waking_us = front.value(|it| it.waking_us);
         steps.front_us = front.value(|it| it.front_us);
         steps.front_sequence_us = front.value(|it| it.front_sequence_us);
         steps.front_service_us = front.value(|it| it.front_service_us);
@@ -136,6 +137,6 @@ mod tests {
         }
         // The rows of 0.19 were measured inside the engine's process, without its front end.
         set_host(&mut found, &known, "0.19").unwrap();
-        assert!(found.front_us > 3.0 * steps("vllm-0.19-rtx-pro-6000").front_us);
+        assert!(found.front_us > 2.5 * steps("vllm-0.19-rtx-pro-6000").front_us);
     }
 }

@@ -105,6 +105,7 @@ pub fn simulate_with(
             simulation.apply_step(step, load, source);
         } else if let Some(due) = next_due {
             // An idle engine waits for the next arrival.
+            engine.rest(due.since(simulation.now));
             simulation.now = due;
         } else {
             return simulation.records;

@@ -33,6 +33,10 @@ pub struct Operations {
     pub decode_attention_us: f64,
     /// Throughput of the attention of long prompts, in 10^12 operations per second.
     pub prompt_attention_tflops: f64,
+    /// How much longer matrix products of many rows take on a hot card than on a cold card, as a share. The card
+    /// lowers its clock when it computes at full power. 0 if this was not measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttle_share: f64,
     /// The times of all-reduce operations inside a captured CUDA graph, with increasing numbers of cards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduced>,
@@ -49,6 +53,10 @@ pub const DECODE_ATTENTION_US: f64 = 12.0;
 
 fn typical_attention_us() -> f64 {
     DECODE_ATTENTION_US
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// The time of an all-reduce: (number of cards, time without data in microseconds, additional time per million elements
@@ -94,6 +102,7 @@ impl Operations {
                 plausible(sheet.dense_tflops),
                 TFLOPS,
             ),
+            figure("throttle_share", self.throttle_share, [0.0, 1.0], "a share, such as 0.23"),
         ];
         for (number, &(cards, empty, million)) in (1..).zip(&self.reductions) {
             let key = format!("reductions, row {number}");
@@ -218,6 +227,7 @@ mod tests {
             kv_bandwidth_share: 0.9,
             decode_attention_us: DECODE_ATTENTION_US,
             prompt_attention_tflops: 500.0,
+            throttle_share: 0.0,
             reductions: vec![(2.0, 4.0, 8.0), (4.0, 5.0, 15.0)],
             bf16: curve(),
             fp8: None,

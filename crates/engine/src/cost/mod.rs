@@ -138,6 +138,23 @@ impl CostModel {
         Duration::from_nanos(nanoseconds(self.seconds(shape)))
     }
 
+    /// The part of the time of a step in which the card computes at full power, in seconds; 0 without prompts, and on
+    /// cards whose clock was not measured under load.
+    pub(crate) fn computing_seconds(&self, shape: StepShape) -> f64 {
+        let of_card = self.v1.as_ref().filter(|v1| v1.throttle_share > 0.0);
+        of_card.map_or(0.0, |v1| v1.computing_seconds(shape))
+    }
+
+    /// How much longer the first step after a time without requests takes.
+    pub(crate) fn waking(&self) -> Duration {
+        self.v1.as_ref().map_or(Duration::ZERO, |v1| Duration::from_nanos(nanoseconds(v1.waking_s)))
+    }
+
+    /// How much longer computing takes on a hot card than on a cold one, as a share.
+    pub(crate) fn throttle_share(&self) -> f64 {
+        self.v1.as_ref().map_or(0.0, |v1| v1.throttle_share)
+    }
+
     /// The cost of decode steps of `sequences` sequences, as a function of their context.
     pub(crate) fn decode(&self, sequences: u32) -> DecodeCost {
         if let Some(v1) = &self.v1 {

@@ -64,6 +64,10 @@ const TURN: (f64, f64) = (256.0, 1024.0);
 /// The cost of steps of one model under one profile with step constants.
 #[derive(Clone, Debug)]
 pub(super) struct V1Cost {
+    /// How much longer computing takes on a hot card, as a share.
+    pub throttle_share: f64,
+    /// The additional time of the first step after a time without requests.
+    pub waking_s: f64,
     /// The part of the time that is the same for all steps.
     step_s: f64,
     sequence_s: f64,
@@ -128,6 +132,8 @@ impl V1Cost {
         // With a sliding window, the tokens that attention reads are summed over layers.
         let counted = Reach::of(config).layers() as f64;
         Self {
+            throttle_share: operations.map_or(0.0, |it| it.throttle_share),
+            waking_s: constants.waking_us * 1e-6,
             step_s: constants.step_us * us
                 + layers * (constants.layer_us + attention_us) * us
                 + reduction_s
@@ -185,6 +191,13 @@ impl V1Cost {
                     + squares as f64 * self.square_s
             }
         }
+    }
+
+    /// The part of the time of a step with prompts in which the card computes at full power, in seconds.
+    pub(super) fn computing_seconds(&self, shape: StepShape) -> f64 {
+        let StepShape::Mixed { prompts: 1.., rows, squares, .. } = shape else { return 0.0 };
+        let rows = f64::from(rows);
+        turned(rows) * self.products.seconds(rows) + squares as f64 * self.square_s
     }
 
     /// The cost of decode steps of `sequences` sequences, as a function of their context.
@@ -322,10 +335,15 @@ fn products(
     let measured = config.card.operations.as_ref().and_then(measured);
     let points = measured.unwrap_or_else(|| of_data_sheet(config, weights).to_vec());
     let factor = |rows: f64| {
-        let share = ((rows / TURN.0).ln() / (TURN.1 / TURN.0).ln()).clamp(0.0, 1.0);
+        let share = turned(rows);
         constants.bandwidth_factor.powf(1.0 - share) * constants.products_factor.powf(share) * eight
     };
     points.into_iter().map(|(rows, seconds)| (rows, seconds / factor(rows))).collect()
+}
+
+/// The position of a number of rows between reading and multiplying ([`TURN`]), from 0 to 1.
+fn turned(rows: f64) -> f64 {
+    ((rows / TURN.0).ln() / (TURN.1 / TURN.0).ln()).clamp(0.0, 1.0)
 }
 
 /// The time per parameter of these weights, as (rows, seconds), from the card's data sheet and without factors. It is

@@ -73,6 +73,7 @@ impl Engine {
         let generated = generated + u64::from(more) * u64::from(sequences);
         let (_, last_ns) = decode.steps(1, (context, growth), generated, u64::MAX);
         self.advance(steps);
+        self.heat.rest(Duration::from_nanos(more_ns + last_ns));
         let planned = self.scheduled.as_mut()?;
         planned.step.duration = Duration::from_nanos(last_ns);
         for output in &mut planned.step.outputs {

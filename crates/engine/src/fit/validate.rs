@@ -114,5 +114,6 @@ pub fn coverage(profile: &Profile, table: &MeasuredTable) -> Result<Coverage, En
         output_tokens: range(|row| row.cell.output_length),
         sequences: (1, most),
         cards: config.resolve()?.tensor_parallel_size,
+        cached_percent: (0, 0),
     })
 }

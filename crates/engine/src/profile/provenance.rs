@@ -46,8 +46,8 @@ pub struct Provenance {
     /// Signed errors of the same fits as [`Self::left_out_table`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_table: SignedErrors,
-    /// Signed errors of the table, predicted by a fit to tables with other weights only.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// A key of earlier versions, which has no effect.
+    #[serde(default, skip_serializing)]
     pub without_weights: SignedErrors,
     /// Signed errors of the table. In the prediction, the constants that differ between versions are those of another
     /// version of the engine.
@@ -102,6 +102,14 @@ pub struct Coverage {
     pub sequences: (u32, u32),
     /// The number of cards that share the model.
     pub cards: u32,
+    /// The share of prompt tokens that were in the prefix cache, in percent. Only with the cost model for vLLM 0.8 and
+    /// later.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cached_percent: (u32, u32),
+}
+
+fn is_none(cached: &(u32, u32)) -> bool {
+    *cached == (0, 0)
 }
 
 /// What rows were used for.

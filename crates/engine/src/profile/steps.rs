@@ -26,6 +26,10 @@ pub struct StepConstants {
     pub sequence_us: f64,
     /// Additional host time of a step that computes prompts, in microseconds.
     pub prompt_step_us: f64,
+    /// Additional time of the first step after a time without requests, in microseconds: the engine waits for a message,
+    /// and its preparation of this step overlaps with no other step. 0 if a profile file does not have this key.
+    #[serde(default)]
+    pub waking_us: f64,
     /// Latency of the front end in microseconds: the time of a request from its arrival to the scheduler, plus the time
     /// of its first token back to the client.
     pub front_us: f64,
@@ -64,6 +68,7 @@ impl StepConstants {
             ("step_us", self.step_us),
             ("sequence_us", self.sequence_us),
             ("prompt_step_us", self.prompt_step_us),
+            ("waking_us", self.waking_us),
             ("front_us", self.front_us),
             ("front_sequence_us", self.front_sequence_us),
             ("front_service_us", self.front_service_us),

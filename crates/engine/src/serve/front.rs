@@ -29,6 +29,8 @@ pub struct Front {
     clients: BTreeMap<RequestId, ConnId>,
     /// The running step and the instant of its end.
     under_way: Option<(Nanos, Step)>,
+    /// Until when the time of the engine, with its idle time, was counted.
+    ended: Nanos,
     accounts: Accounts,
     latencies: Latencies,
     requests: u64,
@@ -62,6 +64,7 @@ impl Front {
             words,
             clients: BTreeMap::new(),
             under_way: None,
+            ended: Nanos::ZERO,
             accounts: Accounts::default(),
             latencies: Latencies::default(),
             requests: 0,
@@ -136,6 +139,7 @@ impl Front {
                     return;
                 }
                 let (end, step) = self.under_way.take().expect("invariant: a step is under way");
+                self.ended = end;
                 for output in &step.outputs {
                     let sent = self.config.send_instants.then(|| net.now());
                     self.deliver(connections, end, output, sent);
@@ -150,6 +154,9 @@ impl Front {
                 }
             }
             self.front_end.hand_over(&mut self.engine, begin);
+            let idle_ns = begin.since(self.ended).as_nanos() as f64 * self.config.speed;
+            self.engine.rest(Duration::from_nanos(idle_ns.round() as u64));
+            self.ended = begin;
             match self.engine.step() {
                 Some(step) => {
                     let ns = step.duration.as_nanos() as f64 / self.config.speed;

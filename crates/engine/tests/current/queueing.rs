@@ -9,12 +9,13 @@ use inferometer_engine::{Engine, EngineConfig, VirtualRecord, simulate};
 use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
-/// An engine with one sequence at a time, without front-end time, step-ahead scheduling and prefix cache.
+/// An engine with one sequence at a time, without front-end time, step-ahead scheduling and prefix cache. The time of a
+/// step does not depend on earlier steps.
 fn engine() -> Engine {
     let mut config = EngineConfig::of_model("llama-3.1-8b").expect("a known model");
-    config.profile = profile("vllm-0.11-h100-sxm").expect("a known profile");
+    config.profile = profile("vllm-0.8-l40s").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile with [steps]");
-    (steps.front_us, steps.front_sequence_us) = (0.0, 0.0);
+    (steps.front_us, steps.front_sequence_us, steps.waking_us) = (0.0, 0.0, 0.0);
     config.max_num_seqs = Some(1);
     config.prefix_caching = Some(false);
     Engine::new(config).expect("an engine")

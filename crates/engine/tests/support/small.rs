@@ -98,7 +98,10 @@ pub fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<Virtual
         }
         let Some(step) = engine.step() else {
             match coming.peek() {
-                Some(arrival) => now = Nanos(arrival.0),
+                Some(arrival) => {
+                    engine.rest(Nanos(arrival.0).since(now));
+                    now = Nanos(arrival.0);
+                }
                 None => return records,
             }
             continue;

@@ -41,7 +41,7 @@ macro_rules! fitted_constant {
 /// All constants that are fitted. The spread of a card's factor is the scatter of the measured speeds of single
 /// operations, between sizes and versions (`data/cards`). For the times of the host, only the order of magnitude is
 /// known before the fit.
-pub static FITTED_CONSTANTS: [FittedConstant; 13] = [
+pub static FITTED_CONSTANTS: [FittedConstant; 14] = [
     fitted_constant!(bandwidth_factor, Card, 0.04),
     fitted_constant!(products_factor, Card, 0.10),
     fitted_constant!(kv_factor, Card, 0.06),
@@ -53,6 +53,7 @@ pub static FITTED_CONSTANTS: [FittedConstant; 13] = [
     fitted_constant!(step_us, Engine, 0.7),
     fitted_constant!(sequence_us, Engine, 0.6),
     fitted_constant!(prompt_step_us, Engine, 1.0),
+    fitted_constant!(waking_us, Engine, 0.8),
     fitted_constant!(front_us, Engine, 0.8),
     fitted_constant!(front_sequence_us, Engine, 0.8),
 ];

@@ -142,7 +142,14 @@ fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
         output_tokens: range(|lengths| lengths.1),
         sequences: (1, runs.iter().filter_map(most).max().unwrap_or(1)),
         cards,
+        cached_percent: cached(runs),
     }
+}
+
+/// The shares of prompt tokens in the prefix cache, in percent: (smallest, largest).
+fn cached(runs: &[&MeasuredRun]) -> (u32, u32) {
+    let of_runs = || runs.iter().map(|run| (run.cached_share() * 100.0).round() as u32);
+    (of_runs().min().unwrap_or(0), of_runs().max().unwrap_or(0))
 }
 
 /// Groups the runs with the same model, weights, set, load and lengths. The runs of a group are replicates, which must

@@ -22,7 +22,7 @@ pub(crate) use play::has_known_arrivals;
 pub use play::{simulate_run, simulate_slower, step_error};
 pub use read::{Details, details, parse_runs};
 pub use refits::{Refit, parse_refits, refits_to_csv};
-pub use search::{Determined, FittedRuns, fit_runs};
+pub use search::{Determined, FittedRuns, fit_runs, fit_runs_near};
 pub use steps::parse_steps;
 
 /// A measured run.
@@ -89,6 +89,16 @@ impl MeasuredRun {
     /// Returns the storage format of the weights of the linear layers.
     pub fn weights(&self) -> Weights {
         self.config.weights.unwrap_or(self.config.model.weights)
+    }
+
+    /// The share of prompt tokens that are in the prefix cache; 0 if prefix caching is off.
+    pub(crate) fn cached_share(&self) -> f64 {
+        let tokens: u64 = self.lengths.iter().map(|lengths| u64::from(lengths.0)).sum();
+        let mean = tokens as f64 / self.lengths.len().max(1) as f64;
+        match self.config.prefix_caching {
+            Some(false) => 0.0,
+            _ => f64::from(self.prefix_tokens) / mean.max(1.0),
+        }
     }
 
     /// Whether the load needs more sequences at the same time than the engine runs. TTFT then depends on the engine's

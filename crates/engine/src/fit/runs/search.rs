@@ -23,7 +23,7 @@ const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// client, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
 /// Like [`QUEUED`], for requests that wait only behind a limit of the client, if the times of the arrivals are known.
-const LIMITED: f64 = 3.0;
+const LIMITED: f64 = 1.5;
 /// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
 /// duration is a median of many steps.
 const STEP_SCATTER: f64 = 0.01;
@@ -84,13 +84,28 @@ pub fn fit_runs(
     runs: &[MeasuredRun],
     steps: &[(usize, MeasuredStep)],
 ) -> Result<FittedRuns, EngineError> {
+    fit_runs_near(starts, runs, steps, 1.0)
+}
+
+/// Like [`fit_runs`], with `share` times the spreads of the constants before the fit. With a smaller share, constants
+/// stay nearer to their values in `starts`.
+///
+/// # Errors
+/// See [`fit_runs`].
+pub fn fit_runs_near(
+    starts: &[Profile],
+    runs: &[MeasuredRun],
+    steps: &[(usize, MeasuredStep)],
+    share: f64,
+) -> Result<FittedRuns, EngineError> {
     let runs: Vec<MeasuredRun> = runs.iter().map(shortened).collect();
     let places: Vec<usize> = runs.iter().map(|run| place(starts, run)).collect::<Result<_, _>>()?;
     for (run, &place) in runs.iter().zip(&places) {
         simulate_run(&starts[place], run)?;
     }
     let used = |at: &usize| places.contains(at);
-    let shared = shared(starts, &used);
+    let mut shared = shared(starts, &used);
+    shared.iter_mut().for_each(|constant| constant.spread *= share);
     let with = |point: &[f64]| {
         let mut profiles = starts.to_vec();
         for (shared, x) in shared.iter().zip(point) {
