@@ -8,8 +8,8 @@ use std::{error::Error, fs};
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,
     V100_CONSTANTS, block_error_percent, block_errors, constants_of, coverage, error_percent,
-    errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out,
-    leave_weights_out, parameter, parse_blocks, parse_rows, round_start, serving_run, signed,
+    errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out, parameter,
+    parse_blocks, parse_rows, round_start, serving_run, signed,
 };
 use inferometer_engine::profile::{ColumnErrors, Coverage, Provenance, Role, profile};
 use inferometer_engine::{EngineConfig, Profile, Weights};
@@ -185,10 +185,6 @@ fn main() -> Outcome<()> {
         constants_of(Weights::Gptq),
         Role::FittedKernel,
     )?;
-    let without = leave_weights_out(&newer, &quantised, &fp16)?;
-    for (table, errors) in newer.provenance.iter_mut().zip(&without) {
-        table.without_weights = signed(errors);
-    }
 
     let mut older = profile("a100-40g-vllm-0.2.5-awq")?;
     older.provenance.clear();

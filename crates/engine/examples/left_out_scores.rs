@@ -7,8 +7,7 @@
 use std::{error::Error, fs};
 
 use inferometer_engine::fit::{
-    MeasuredTable, Outputs, Score, constants_of, fit, fit_to_other_weights, knowing_one_table,
-    parse_rows, round_start, score, without_model,
+    MeasuredTable, Outputs, Score, constants_of, fit, parse_rows, round_start, score, without_model,
 };
 use inferometer_engine::{EngineConfig, Weights, profile::profile};
 
@@ -61,13 +60,5 @@ fn main() -> Outcome<()> {
     let of_tgi = table(model, &format!("{model}-tgi"), Outputs::EndOfText)?;
     add("awq, TGI 1.3.4", &score(&without_model(&tgi, model), &of_tgi)?);
     println!("{uncalibrated} of {rows} rows are uncalibrated: only one model has such weights");
-
-    println!("\nRanges from a table with the same weights, constants from one with other weights:");
-    let mut fitted = fit_to_other_weights(&vllm, &gptq)?;
-    fitted.provenance.clone_from(&vllm.provenance);
-    for (at, left) in fp16.iter().enumerate() {
-        let other = &fp16[1 - at].config.model.name;
-        print("fp16, vLLM 0.2.7", &score(&knowing_one_table(&fitted, other), left)?);
-    }
     Ok(())
 }

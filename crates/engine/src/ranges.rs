@@ -19,6 +19,8 @@ pub struct RangeInputs<'a> {
     pub in_flight: u64,
     /// The kind of the load.
     pub kind: LoadKind,
+    /// The share of prompt tokens that are in the prefix cache.
+    pub cached_share: f64,
     /// Returns the figures of the pass on an engine that needs `factor` times as long for everything; the argument is
     /// `factor`. `None` if the pass cannot be simulated again.
     pub slower: &'a dyn Fn(f64) -> Option<RunFigures>,
@@ -131,7 +133,8 @@ pub fn figure_ranges(
 ) -> [Option<FigureRange>; 5] {
     let slots = u64::from(resolved.limits.max_num_seqs);
     let sequences = slots.min(inputs.in_flight) as u32;
-    let sure = confidence_from(known, resolved, inputs.lengths, sequences, measured_on);
+    let load = (sequences, Some(inputs.cached_share));
+    let sure = confidence_from(known, resolved, inputs.lengths, load, measured_on);
     let is_full = inputs.in_flight > slots;
     let is_of_today = resolved.profile.steps.is_some();
     let mut columns = inputs.kind.columns(found.requests_per_s);
@@ -167,6 +170,15 @@ pub fn figure_ranges(
             }
             _ => interval,
         };
+        let interval = match &resolved.profile.steps {
+            Some(steps)
+                if calibrated && matches!(column, ErrorColumn::TtftP50 | ErrorColumn::TtftP99) =>
+            {
+                let others = f64::from(sequences) * steps.front_sequence_us;
+                by_client(interval, predicted, (steps.front_us + others) * 1e-3, sure.front_spread)
+            }
+            _ => interval,
+        };
         let [low, high] = widened(interval, predicted, of_speed[at]);
         // No more requests end than arrive. A range from measured rows holds what clients state, which may be a little
         // more.
@@ -197,6 +209,7 @@ pub fn run_ranges(
         lengths,
         in_flight,
         kind: LoadKind::of(pass),
+        cached_share: run.cached_share(),
         slower: &|factor| {
             let first = |block_size| run.requests(block_size).take(MOST_SIMULATED_AGAIN);
             simulate_slower(config, pass, factor, first).ok()?
@@ -229,6 +242,16 @@ fn by_arrivals(interval: [f64; 2], predicted: f64, scatter: f64) -> [f64; 2] {
         let half = (end / predicted).ln();
         predicted * (half.signum() * half.hypot(of_two)).exp()
     })
+}
+
+/// Widens a range of TTFT by the difference of the front end's time between clients and hosts. The logarithm of this time
+/// has the standard deviation `spread`, so the range leans upwards.
+fn by_client([low, high]: [f64; 2], predicted: f64, front_ms: f64, spread: f64) -> [f64; 2] {
+    let with = |factor: f64| (1.0 + (front_ms / predicted).min(1.0) * (factor - 1.0)).ln();
+    let [shorter, longer] = [-NINE_OF_TEN, NINE_OF_TEN].map(|quantile| (quantile * spread).exp());
+    let below = (predicted / low).ln().hypot(with(shorter));
+    let above = (high / predicted).ln().hypot(with(longer));
+    [predicted * (-below).exp(), predicted * above.exp()]
 }
 
 /// The smallest range that contains the given range, and the predicted value multiplied by each of the factors.

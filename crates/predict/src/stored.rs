@@ -7,7 +7,7 @@ use inferometer_analysis::inspect;
 use inferometer_analysis::prediction::{Columns, FigurePrediction, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::{Cell, CellPrediction, ModelRange, PassSummary, SearchAnswer, Summary};
-use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_engine::confidence::{ErrorColumn, confidence_from};
 use inferometer_engine::ranges::{LoadKind, RangeInputs, figure_ranges};
 use inferometer_engine::{EngineConfig, fit::runs::RunFigures, profile::profiles};
 use inferometer_model::calendar::rfc3339;
@@ -50,6 +50,8 @@ pub fn store(
 /// The load of a stored pass.
 struct StoredLoad {
     kind: LoadKind,
+    /// The share of prompt tokens that were in the prefix cache.
+    cached_share: f64,
     /// Simulates the pass again, so that the ranges include the effects of a slower or a faster engine; `None` if the
     /// pass cannot be simulated again.
     repeatable: Option<Repeatable>,
@@ -108,6 +110,11 @@ impl StoredPrediction {
     ) -> Result<(), RunError> {
         let plan = &self.header.plan;
         let beside = (None, Observed::default());
+        let (mut cached, mut prompts) = (0, 0);
+        let records = records.into_iter().inspect(|record| {
+            cached += u64::from(record.usage.cached.unwrap_or(0));
+            prompts += u64::from(record.usage.prompt.unwrap_or(0));
+        });
         let (result, error) = self.recording.add_stored_pass(plan, begin, records, beside);
         if let Some(error) = error {
             return Err(error.into());
@@ -118,7 +125,8 @@ impl StoredPrediction {
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());
         self.grid.add(begin.cell, result);
-        let load = StoredLoad { kind: LoadKind::of(&begin.plan), repeatable };
+        let cached_share = cached as f64 / (prompts as f64).max(1.0);
+        let load = StoredLoad { kind: LoadKind::of(&begin.plan), cached_share, repeatable };
         self.loads.push((begin.cell, load));
         Ok(())
     }
@@ -182,13 +190,15 @@ fn add_predictions(
             continue;
         };
         let found = cell.columns();
-        let passes = passes_of(cell, row, &of_cell(loads, place), &of_cell(of_passes, place))?;
+        let loads = of_cell(loads, place);
+        let cached_share = loads.iter().map(|load| load.cached_share).reduce(f64::max);
+        let passes = passes_of(cell, row, &loads, &of_cell(of_passes, place))?;
         cell.prediction = CellPrediction {
             measured: measured.copied(),
             error_pct: measured
                 .filter(|_| row.comparable)
                 .map(|measured| found.error_pct(measured)),
-            ..confidence_of(cell, place, row, passes)?
+            ..confidence_of(cell, place, row, cached_share, passes)?
         };
         if let (Some(measured), true) = (measured, row.comparable) {
             compared.push((found, **measured));
@@ -220,6 +230,7 @@ fn passes_of(
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
             kind: load.kind,
+            cached_share: load.cached_share,
             slower: &|factor| load.repeatable.as_ref()?.slower(factor),
         };
         let measured = measured.get(at).copied().copied().unwrap_or_default();
@@ -234,12 +245,15 @@ fn confidence_of(
     cell: &Cell,
     place: CellPlan,
     row: &Row,
+    cached_share: Option<f64>,
     passes: Vec<PassPrediction>,
 ) -> Result<CellPrediction, RunError> {
     let resolved = row.config.resolve().map_err(RunError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
-    let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
+    let load = (sequences, cached_share);
+    let lengths = lengths_of(cell, place);
+    let sure = confidence_from(profiles(), &resolved, lengths, load, &row.measured_on);
     // The throughput and the latencies of a cell are those of its passes, so they have the ranges of the passes. For a
     // profile without a step model, the ranges come from the errors that the profile states for figures of cells.
     let range_of = |pass: Option<&PassSummary>| -> Option<&PassPrediction> {

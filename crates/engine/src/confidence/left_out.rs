@@ -8,9 +8,9 @@
 //! Satterthwaite's method would first combine the two variances. This method is not used: if two biases happen to be
 //! small, its range is too narrow.
 
-use super::{ErrorColumn, FEWEST_ROWS, LogRange, fitted, p90};
+use super::{ErrorColumn, LogRange, p90};
 use crate::profile::{Provenance, SignedError, SignedErrors};
-use crate::{Profile, ResolvedConfig};
+use crate::{Profile, ResolvedConfig, Weights};
 
 /// 90 % of the values of a normal distribution are within this many standard deviations of the mean.
 pub const NINE_OF_TEN: f64 = 1.645;
@@ -27,59 +27,21 @@ pub(super) struct Spread {
     scatter: f64,
     /// The number of left-out tables.
     count: usize,
-    /// Whether the left-out tables have the same weights as the model.
-    has_same_weights: bool,
-    /// The weights of the model, for messages.
-    weights: String,
 }
 
 impl Spread {
     /// The spread for a model without measured rows; `None` if no errors of left-out rows are known.
-    pub fn of(
-        known: &[Profile],
-        config: &ResolvedConfig,
-        tables: &[&Provenance],
-        column: ErrorColumn,
-    ) -> Option<Self> {
-        let others = |provenance: &&Provenance| provenance.table != config.model.name;
-        let of_kind: Vec<SignedError> = tables
-            .iter()
-            .copied()
-            .filter(others)
-            .filter_map(|table| signed(&table.without_table, column))
-            .collect();
-        let weights = config.weights.to_string();
-        if !of_kind.is_empty() {
-            return Some(Self::pooled(&[of_kind], 0.0, true, weights));
-        }
-        // There is only one table with these weights, so the error for another model is unknown. This error is assumed
-        // to be as large as with other weights.
-        let own = tables.iter().filter_map(|table| scatter_of(table, column));
-        let own = own.reduce(f64::max)?;
-        let all = alike(known, config).flat_map(|profile| &profile.provenance);
-        let all: Vec<&Provenance> = all.filter(others).collect();
-        let set = |errors: &dyn Fn(&Provenance) -> Option<SignedError>| -> Vec<SignedError> {
-            all.iter().filter_map(|table| errors(table)).collect()
-        };
-        let sets = [
-            set(&|table| signed(&table.without_table, column)),
-            set(&|table| signed(&table.without_weights, column)),
-        ];
-        let some = sets.iter().any(|set| !set.is_empty());
-        some.then(|| Self::pooled(&sets, own, false, weights))
+    pub fn of(model: &str, tables: &[&Provenance], column: ErrorColumn) -> Option<Self> {
+        let others = tables.iter().filter(|provenance| provenance.table != model);
+        let errors: Vec<SignedError> =
+            others.filter_map(|table| signed(&table.without_table, column)).collect();
+        (!errors.is_empty()).then(|| Self::pooled(&errors))
     }
 
-    /// Pools the errors of sets of tables. The tables of a set were predicted from each other or from the same other
-    /// tables. So each set has one degree of freedom less than it has tables. `least_scatter` is a lower bound of the
-    /// scatter, in percent.
-    fn pooled(
-        sets: &[Vec<SignedError>],
-        least_scatter: f64,
-        has_same_weights: bool,
-        weights: String,
-    ) -> Self {
-        let degrees: usize = sets.iter().map(|set| set.len().saturating_sub(1)).sum();
-        let all: Vec<&SignedError> = sets.iter().flatten().collect();
+    /// Pools the errors of tables. The tables were predicted from each other, so there is one degree of freedom less
+    /// than there are tables.
+    fn pooled(all: &[SignedError]) -> Self {
+        let degrees = all.len().saturating_sub(1);
         let rows: f64 = all.iter().map(|error| f64::from(error.rows.saturating_sub(1))).sum();
         let squares =
             |of: &dyn Fn(&SignedError) -> f64| all.iter().map(|error| of(error)).sum::<f64>();
@@ -89,10 +51,8 @@ impl Spread {
             degrees: degrees.max(1) as f64,
             bias: (squares(&|error| error.bias.powi(2)) / all.len() as f64).sqrt(),
             rows,
-            scatter: (inside / rows.max(1.0)).sqrt().max(least_scatter),
+            scatter: (inside / rows.max(1.0)).sqrt(),
             count: all.len(),
-            has_same_weights,
-            weights,
         }
     }
 
@@ -104,18 +64,11 @@ impl Spread {
         between.hypot(inside) / 100.0
     }
 
-    /// The source of the spread, in words.
-    pub fn words(&self) -> String {
-        let Self { count, weights, .. } = self;
-        match (self.has_same_weights, count) {
-            (true, 1) => {
-                format!("one other model of {weights} weights that was left out of the fit")
-            }
-            (true, _) => format!("{count} models of {weights} weights, each left out of the fit"),
-            (false, _) => format!(
-                "{count} left-out tables of all weights, because only one model with {weights} weights \
-                 was measured"
-            ),
+    /// The source of the spread for a model with these weights, in words.
+    pub fn words(&self, weights: Weights) -> String {
+        match self.count {
+            1 => format!("one other model of {weights} weights that was left out of the fit"),
+            count => format!("{count} models of {weights} weights, each left out of the fit"),
         }
     }
 }
@@ -125,7 +78,7 @@ impl Spread {
 const OTHERS_AS_ROWS: f64 = 4.0;
 /// Nine of ten errors of left-out rows differ from the mean of their table by at most this many scatters. The number is
 /// lower than for a normal distribution, because most errors are small and a few are large.
-const SCATTERS: f64 = 1.4;
+const SCATTERS: f64 = 1.35;
 /// The scatter of repeated runs of the same engine, in percent. No range is based on a smaller scatter.
 const REPLICATES_PERCENT: f64 = 1.8;
 
@@ -177,7 +130,10 @@ fn half_left_out(table: &Provenance, column: ErrorColumn) -> Option<SignedError>
 }
 
 /// The profiles in `known` with the same cost model as the profile of `config`.
-fn alike<'a>(known: &'a [Profile], config: &ResolvedConfig) -> impl Iterator<Item = &'a Profile> {
+pub(super) fn alike<'a>(
+    known: &'a [Profile],
+    config: &ResolvedConfig,
+) -> impl Iterator<Item = &'a Profile> + Clone {
     let is_today = config.profile.steps.is_some();
     known.iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
@@ -197,7 +153,7 @@ pub(super) fn of_other_sets(
         .filter(|table| table.table != config.model.name)
         .filter_map(|table| signed(&table.without_table, column))
         .collect();
-    let spread = Spread::pooled(&[errors], 0.0, true, String::new());
+    let spread = Spread::pooled(&errors);
     let spread = Spread { degrees: spread.count as f64, ..spread };
     let range = LogRange { shift: 0.0, half: spread.logarithm() };
     (spread.count > 0).then_some((range, spread.count))
@@ -205,13 +161,6 @@ pub(super) fn of_other_sets(
 
 fn signed(errors: &SignedErrors, column: ErrorColumn) -> Option<SignedError> {
     errors.get(column.name()).copied()
-}
-
-/// The scatter within a table in percent, from the errors of its rows.
-fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
-    let left_out = p90(&table.left_out_lengths, column).or_else(|| fitted(table, column));
-    let of_few = p90(&table.left_out_of_start, column).filter(|_| table.rows < FEWEST_ROWS);
-    Some(left_out.into_iter().chain(of_few).reduce(f64::max)? / NINE_OF_TEN)
 }
 
 /// The additional half-width, as a logarithm, if the measured version differs from the profile's version. It is
@@ -229,7 +178,7 @@ pub(super) fn other_version(
         // No table was predicted with the constants of another version, so this is a guess.
         return super::UNCALIBRATED_FACTOR.ln();
     }
-    let spread = Spread::pooled(&[set], 0.0, true, String::new());
+    let spread = Spread::pooled(&set);
     student_95(spread.degrees) * spread.bias / 100.0
 }
 
@@ -278,7 +227,7 @@ mod tests {
     #[test]
     fn a_range_is_the_root_of_the_sum_of_squared_bias_and_scatter() {
         let set = vec![error(3.0, 2.0, 16), error(-4.0, 2.0, 16)];
-        let spread = Spread::pooled(&[set], 0.0, true, "fp16".to_owned());
+        let spread = Spread::pooled(&set);
         // The bias is sqrt((9 + 16) / 2) with 1 degree of freedom. The scatter is 2 with 30 degrees of freedom.
         let expected = (6.314_f64 * 12.5_f64.sqrt()).hypot(1.697 * 2.0) / 100.0;
         assert!((spread.logarithm() - expected).abs() < 1e-9, "{}", spread.logarithm());
@@ -287,8 +236,8 @@ mod tests {
     #[test]
     fn more_tables_make_a_range_narrower_and_larger_biases_make_it_wider() {
         let width = |biases: &[f64]| {
-            let set = biases.iter().map(|bias| error(*bias, 1.0, 16)).collect();
-            Spread::pooled(&[set], 0.0, true, String::new()).logarithm()
+            let set: Vec<_> = biases.iter().map(|bias| error(*bias, 1.0, 16)).collect();
+            Spread::pooled(&set).logarithm()
         };
         assert!(width(&[2.0, -2.0, 2.0, -2.0]) < 0.5 * width(&[2.0, -2.0]));
         assert!(width(&[4.0, -4.0]) > 1.8 * width(&[2.0, -2.0]));

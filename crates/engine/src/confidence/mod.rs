@@ -24,6 +24,11 @@ const IN_SAMPLE_FACTOR: f64 = 1.5;
 const BEYOND: [u32; 3] = [8, 8, 4];
 /// The additional half-width, as a logarithm, for each doubling outside of the range of the measured rows.
 const BEYOND_LOGARITHM: f64 = 0.03;
+/// How far the share of cached prompt tokens may be outside of that of the measured rows, in percentage points.
+const BEYOND_CACHED: f64 = 25.0;
+/// The spread of the front end's time ([`Confidence::front_spread`]): the root mean square of the logarithms of its time
+/// in each set of rows, relative to the time in fits without the set. Clients and hosts differ.
+const FRONT_SPREAD: f64 = 0.36;
 /// A fit to fewer rows than this is nearly exact, so its errors say nothing about other rows.
 const FEWEST_ROWS: u32 = 8;
 
@@ -68,6 +73,9 @@ pub struct Confidence {
     ranges: [Option<LogRange>; 7],
     /// A range whose `half` is at least this value is a guess.
     widest: f64,
+    /// The standard deviation of the logarithm of the front end's time in measurements with another client; 0 if the
+    /// ranges of TTFT contain this difference already.
+    pub(crate) front_spread: f64,
     /// The errors from which the ranges were computed, in words; `None` if the ranges are guesses.
     pub of: Option<String>,
     /// Why the ranges are guesses; `None` if they come from errors of measured rows.
@@ -118,28 +126,34 @@ impl Confidence {
 /// If the profile has rows of the model, the errors of these rows are used, from fits without rows of the same length
 /// or without half of all rows. With the cost model for vLLM 0.8 and later, only rows on the same number of cards
 /// count. If the profile has no such rows, the errors of other models are used, whose whole tables were left out of
-/// fits. The older cost model prefers models with the same weights. If there are none, all models are used, which gives
-/// wider ranges.
+/// fits. The range is then a guess if fewer than two models with these weights were measured.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
     sequences: u32,
     measured: &MeasuredOn,
 ) -> Confidence {
-    confidence_from(profiles(), config, cell, sequences, measured)
+    confidence_from(profiles(), config, cell, (sequences, None), measured)
 }
 
-/// Like [`confidence`], but with the errors of the profiles `known` in place of the built-in ones.
+/// Like [`confidence`], but with the errors of the profiles `known` in place of the built-in ones. `load` has the
+/// number of sequences, and the share of prompt tokens that are in the prefix cache, if it is known.
 pub fn confidence_from(
     known: &[Profile],
     config: &ResolvedConfig,
     cell: CellPlan,
-    sequences: u32,
+    (sequences, cached_share): (u32, Option<f64>),
     measured: &MeasuredOn,
 ) -> Confidence {
     let all = config.profile.provenance.iter();
     let tables: Vec<&Provenance> =
         all.filter(|provenance| provenance.weights == config.weights).collect();
+    // Prefer measured rows of the model itself on the same number of cards.
+    let own = || tables.iter().filter(|it| it.table == config.model.name);
+    let is_of_today = config.profile.steps.is_some();
+    let own = own()
+        .find(|it| it.seen.cards == config.tensor_parallel_size)
+        .or(own().next().filter(|_| !is_of_today));
     let uncalibrated = match tables.as_slice() {
         [] => config.uncalibrated_profile().or_else(|| {
             Some(format!(
@@ -151,6 +165,8 @@ pub fn confidence_from(
             .uncalibrated_form()
             .or_else(|| beyond_window(config, cell))
             .or_else(|| not_covered(config, tables, cell, sequences))
+            .or_else(|| other_cached_share(tables, cached_share?))
+            .or_else(|| own.is_none().then(|| only_model(known, config))?)
             .or_else(|| measured.is_unlike(config)),
     };
     let is_other_version = measured.is_other_version(config);
@@ -159,12 +175,7 @@ pub fn confidence_from(
         true => logarithm.hypot(left_out::other_version(known, config, column)).hypot(beyond),
         false => logarithm.hypot(beyond),
     };
-    // Prefer measured rows of the model itself on the same number of cards.
-    let own = || tables.iter().filter(|it| it.table == config.model.name);
-    let is_of_today = config.profile.steps.is_some();
-    let own = own()
-        .find(|it| it.seen.cards == config.tensor_parallel_size)
-        .or(own().next().filter(|_| !is_of_today));
+    let is_built_in = known.iter().any(|known| known.name == config.profile.name);
     let (of, mut ranges) = match own {
         Some(own) => {
             let of = own_in_words(config, own);
@@ -175,22 +186,26 @@ pub fn confidence_from(
                 ErrorColumn::ALL.map(|column| left_out::of_other_sets(known, config, column));
             let count = sets.iter().flatten().map(|set| set.1).max().unwrap_or(0);
             let of = format!("{count} sets of rows of other models, each left out of the fit");
-            let is_own = known.iter().all(|known| known.name != config.profile.name);
-            let fits = if is_own { tables.as_slice() } else { &[] };
+            let fits = if is_built_in { &[] } else { tables.as_slice() };
             let ranges = sets.into_iter().zip(ErrorColumn::ALL).map(|(set, column)| {
                 set.map(|(range, _)| not_narrower(range, known, config, (fits, column)))
             });
-            let of = if is_own {
-                format!("{of}; not narrower than the errors on the measured rows of the profile")
-            } else {
-                of
+            let of = match is_built_in {
+                true => of,
+                false => {
+                    format!(
+                        "{of}; not narrower than the errors on the measured rows of the profile"
+                    )
+                }
             };
             let mut ranges = ranges.collect::<Vec<_>>().into_iter();
             (of, ErrorColumn::ALL.map(|_| ranges.next().flatten()))
         }
         None => {
-            let spread = ErrorColumn::ALL.map(|column| Spread::of(known, config, &tables, column));
-            let of = spread.iter().flatten().next().map_or_else(String::new, Spread::words);
+            let model = &config.model.name;
+            let spread = ErrorColumn::ALL.map(|column| Spread::of(model, &tables, column));
+            let first = spread.iter().flatten().next();
+            let of = first.map_or_else(String::new, |spread| spread.words(config.weights));
             let range = |spread: Spread| LogRange { shift: 0.0, half: spread.logarithm() };
             (of, spread.map(|spread| spread.map(range)))
         }
@@ -209,7 +224,50 @@ pub fn confidence_from(
     }
     // A wider range contains no more information than a guess.
     let widest = if is_of_today { UNCALIBRATED_FACTOR.ln() } else { f64::INFINITY };
-    Confidence { ranges, widest, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
+    let has_other_client = is_of_today && is_built_in && own.is_some();
+    let front_spread = if has_other_client { FRONT_SPREAD } else { 0.0 };
+    let of = Some(of).filter(|_| uncalibrated.is_none());
+    Confidence { ranges, widest, front_spread, of, uncalibrated }
+}
+
+/// Describes the share of prompt tokens that are in the prefix cache, if it is unlike that of all measured rows.
+fn other_cached_share(tables: &[&Provenance], cached_share: f64) -> Option<String> {
+    let percent = 100.0 * cached_share;
+    let is_like = |table: &&&Provenance| {
+        let (low, high) = table.seen.cached_percent;
+        percent > f64::from(low) - BEYOND_CACHED && percent < f64::from(high) + BEYOND_CACHED
+    };
+    let (low, high) = tables.first()?.seen.cached_percent;
+    tables.iter().find(is_like).is_none().then(|| {
+        format!(
+            "{percent:.0} % of the prompt tokens are in the prefix cache, in the measured rows of the profile {low} to \
+             {high} %"
+        )
+    })
+}
+
+/// Tells that only one model with the weights of a model was measured. The errors of constants that were fitted to one
+/// model say nothing about other models. In the cost model for vLLM 0.8 and later, the constants of all profiles were
+/// fitted together, so the models of all profiles count. In the older cost model, a table counts that was predicted
+/// without its own rows.
+fn only_model(known: &[Profile], config: &ResolvedConfig) -> Option<String> {
+    let is_of_today = config.profile.steps.is_some();
+    let others = left_out::alike(known, config).filter(|_| is_of_today);
+    let tables = || {
+        let all = others.clone().chain([&config.profile]).flat_map(|profile| &profile.provenance);
+        all.filter(|it| it.weights == config.weights)
+    };
+    let first = &tables().next()?.table;
+    let are_several = match is_of_today {
+        true => tables().any(|it| it.table != *first),
+        false => tables().any(|it| !it.without_table.is_empty()),
+    };
+    (!are_several).then(|| {
+        format!(
+            "{first} is the only measured model with {} weights, so the errors for other models are unknown",
+            config.weights
+        )
+    })
 }
 
 /// The range from predicted / exp(`below`) to predicted x exp(`above`). A negative `below` or `above` counts as 0, so

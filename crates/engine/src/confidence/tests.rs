@@ -146,24 +146,43 @@ fn width(confidence: &Confidence, column: ErrorColumn) -> f64 {
 }
 
 #[test]
-fn weights_measured_on_only_one_model_get_the_wider_errors_of_all_left_out_tables() {
-    let (fp16, gptq) = ("qwen-14b", "baichuan2-13b-gptq");
+fn other_models_with_weights_of_only_one_measured_model_are_uncalibrated() {
     let of = |model: &str| unseen(model, &MeasuredOn::default());
-    for column in OF_2023 {
-        assert!(width(&of(gptq), column) > width(&of(fp16), column), "{column:?}");
-    }
-    assert!(of(fp16).of.unwrap().contains("2 models of fp16 weights, each left out"));
-    assert!(of(gptq).of.unwrap().contains("only one model with gptq weights was measured"));
-    assert_eq!(of(gptq).uncalibrated, None);
-    // If the errors of a table have more scatter, the range for other models is wider.
-    let tgi = {
-        let mut config = EngineConfig::of_model("mistral-7b-openorca-awq").unwrap();
-        config.profile = crate::profile::profile("a100-40g-tgi-1.3.4").unwrap();
-        config.model.name = "another".to_owned();
-        let cell = CellPlan { input_length: 512, output_length: 512 };
-        confidence(&config.resolve().unwrap(), cell, 30, &MeasuredOn::default())
+    let fp16 = of("qwen-14b");
+    assert!(fp16.uncalibrated.is_none() && fp16.of.unwrap().contains("2 models of fp16 weights"));
+    let mut of_today = EngineConfig::of("llama-3.1-8b", Some("vllm-0.8-l40s")).unwrap();
+    of_today.weights = Some(crate::Weights::Fp8);
+    let cell = CellPlan { input_length: 512, output_length: 256 };
+    let of_fp8 = |config: &EngineConfig| {
+        confidence(&config.clone().resolve().unwrap(), cell, 8, &MeasuredOn::default()).uncalibrated
     };
-    assert!(width(&tgi, ErrorColumn::Latency) > 25.0);
+    assert_eq!(of_fp8(&of_today), None);
+    of_today.model.name = "another".to_owned();
+    for (told, first) in [
+        (of("baichuan2-13b-gptq").uncalibrated, "baichuan2-13b-gptq is the only measured model"),
+        (of("mistral-7b-openorca-awq").uncalibrated, "mistral-7b-openorca-awq is the only"),
+        (of_fp8(&of_today), "llama-3.1-8b is the only measured model with fp8 weights"),
+    ] {
+        let told = told.expect("a reason");
+        assert!(told.contains(first), "{told}");
+    }
+}
+
+#[test]
+fn prompts_in_the_prefix_cache_are_calibrated_only_by_rows_with_such_prompts() {
+    let known = profiles();
+    let of = |model: &str, profile: &str, share: f64| {
+        let config = EngineConfig::of(model, Some(profile)).unwrap().resolve().unwrap();
+        let cell = CellPlan { input_length: 512, output_length: 128 };
+        let load = (8, Some(share));
+        confidence_from(known, &config, cell, load, &MeasuredOn::default()).uncalibrated
+    };
+    let without_hits = |share| of("llama-3.1-8b", "vllm-0.11-h100-sxm", share);
+    assert_eq!([0.0, 0.2].map(without_hits), [None, None]);
+    let told = without_hits(0.6).expect("a reason");
+    assert!(told.contains("60 % of the prompt tokens are in the prefix cache"), "{told}");
+    let with_hits = |share| of("llama-2-7b", "vllm-0.15-h100-sxm", share);
+    assert!(with_hits(0.9).is_none() && with_hits(0.0).is_some());
 }
 
 #[test]
@@ -173,14 +192,12 @@ fn a_different_version_widens_the_range_and_a_different_series_or_card_is_uncali
         engine_version: Some(version.to_owned()),
         card: Some(card.to_owned()),
     };
-    for model in ["qwen-14b", "baichuan2-13b-gptq"] {
-        let same = unseen(model, &on("0.2.7", "A100 40G"));
-        let other = unseen(model, &on("0.2.3", "A100 40G"));
-        for column in OF_2023 {
-            assert!(width(&other, column) > width(&same, column), "{model} {column:?}");
-        }
-        assert!(other.of.unwrap().contains("wider, because vllm 0.2.3 was measured"), "{model}");
+    let same = unseen("qwen-14b", &on("0.2.7", "A100 40G"));
+    let other = unseen("qwen-14b", &on("0.2.3", "A100 40G"));
+    for column in OF_2023 {
+        assert!(width(&other, column) > width(&same, column), "{column:?}");
     }
+    assert!(other.of.unwrap().contains("wider, because vllm 0.2.3 was measured"));
     let later = unseen("qwen-14b", &on("0.11.0", "A100 40G"));
     assert!(later.uncalibrated.unwrap().contains("vllm 0.11.0 was measured"));
     let card = unseen("qwen-14b", &on("0.2.7", "V100-PCIE-32G"));

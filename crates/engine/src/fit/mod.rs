@@ -18,11 +18,9 @@ pub use blocks::{
 pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, Outputs, parse_rows};
 pub use scale::{SCALES, fit_scaled, fit_scales};
-pub use score::{Score, knowing_one_table, score, without_model};
+pub use score::{Score, score, without_model};
 pub use serving::{PUBLISHED, ServingFigures, serving_run};
-pub use validate::{
-    coverage, fit_to_other_weights, leave_lengths_out, leave_table_out, leave_weights_out, signed,
-};
+pub use validate::{coverage, leave_lengths_out, leave_table_out, signed};
 
 use crate::profile::{ColumnErrors, ErrorPercent};
 use crate::{EngineConfig, EngineError, Profile, Weights, table_with_mean_output};

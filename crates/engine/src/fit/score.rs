@@ -3,7 +3,7 @@
 
 use super::{MeasuredTable, errors};
 use crate::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
-use crate::{EngineConfig, EngineError, Profile, profile::SignedErrors};
+use crate::{EngineConfig, EngineError, Profile};
 
 /// The number of rows of a table whose measured values lie inside the predicted ranges.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,16 +31,6 @@ pub struct Score {
 pub fn without_model(profile: &Profile, model: &str) -> Profile {
     let mut without = profile.clone();
     without.provenance.retain(|table| table.table != model);
-    without
-}
-
-/// Keeps only the rows and errors of the table `of`, and deletes its leave-one-table-out errors.
-pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
-    let mut without = profile.clone();
-    without.provenance.retain(|table| table.table == of);
-    for table in &mut without.provenance {
-        table.without_table = SignedErrors::new();
-    }
     without
 }
 

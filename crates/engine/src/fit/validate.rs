@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{MeasuredRow, MeasuredTable, RowError, constants_of, errors, fit, round_start};
+use super::{MeasuredRow, MeasuredTable, RowError, errors, fit};
 use crate::profile::{Coverage, SignedError, SignedErrors};
-use crate::{EngineConfig, EngineError, Profile, Weights};
+use crate::{EngineConfig, EngineError, Profile};
 
 /// Returns two errors of every row, by table. One comes from a fit (`fit_to`) without all rows of the same input
 /// length, the other from a fit without all rows of the same output length. If all rows have the same input (or output)
@@ -48,34 +48,6 @@ pub fn leave_table_out(
     let mut others = tables.to_vec();
     let left = others.remove(out);
     errors(&fit(start, &others, names)?, &left)
-}
-
-/// Returns the errors of the rows of `tables`, which have FP16 weights. The fit ([`fit_to_other_weights`]) uses only
-/// one table of quantised weights. All constants that rows with FP16 weights determine come from this fit.
-///
-/// # Errors
-/// See [`fit`].
-pub fn leave_weights_out(
-    profile: &Profile,
-    quantised: &MeasuredTable,
-    tables: &[MeasuredTable],
-) -> Result<Vec<Vec<RowError>>, EngineError> {
-    let fitted = fit_to_other_weights(profile, quantised)?;
-    tables.iter().map(|table| errors(&fitted, table)).collect()
-}
-
-/// Fits constants to one table of quantised weights only: the constants that all weights use, and the constants of the
-/// kernel.
-///
-/// # Errors
-/// See [`fit`].
-pub fn fit_to_other_weights(
-    profile: &Profile,
-    quantised: &MeasuredTable,
-) -> Result<Profile, EngineError> {
-    let kernel = constants_of(quantised.config.model.weights);
-    let names: Vec<&str> = constants_of(Weights::Fp16).iter().chain(kernel).copied().collect();
-    fit(&round_start(profile, &names), std::slice::from_ref(quantised), &names)
 }
 
 /// Returns the bias and the scatter of the errors by column: the mean and the standard deviation of their
