@@ -311,6 +311,17 @@ mod tests {
     }
 
     #[test]
+    fn the_difference_between_clients_widens_a_range_of_ttft_more_upwards_than_downwards() {
+        let [low, high] = by_client([45.0, 55.0], 50.0, 20.0, 0.36);
+        // The front end's 20 ms may be 11 or 36.
+        let (below, above) = (41.0 / 50.0_f64, 66.0 / 50.0_f64);
+        assert!((low / 50.0 - (-below.ln().hypot(0.9_f64.ln())).exp()).abs() < 0.01, "{low}");
+        assert!((high / 50.0 - above.ln().hypot(1.1_f64.ln()).exp()).abs() < 0.01, "{high}");
+        let same = by_client([45.0, 55.0], 50.0, 20.0, 0.0);
+        assert!((same[0] - 45.0).abs() < 1e-9 && (same[1] - 55.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn the_rate_of_a_run_scatters_only_if_its_arrivals_are_random_and_not_scaled() {
         let with = |arrivals: Arrivals, scaled: bool| {
             let PassPlan::Open(open) = PassPlan::open(10.0, Bound::requests(400)) else {

@@ -4,8 +4,8 @@
 use std::{fmt::Write as _, path::Path};
 
 use inferometer_engine::fit::runs::{
-    Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,
-    parse_runs, replicates, run_errors, run_provenances,
+    Details, ERROR_NAMES, FittedRuns, MeasuredRun, OwnFit, column_errors, details, fit_own,
+    parse_runs, run_errors, run_provenances,
 };
 use inferometer_engine::profile::{ColumnErrors, ErrorPercent};
 use inferometer_engine::{EngineConfig, Profile};
@@ -14,9 +14,6 @@ use inferometer_run::PlanError;
 
 use super::{Calibrated, add_errors};
 
-/// The maximum number of fits for the errors on left-out runs. If there are more sets of replicates than this, each fit
-/// leaves out several sets.
-const MOST_FITS: usize = 8;
 /// If this share or more of a constant's initial uncertainty remains after the fit, the rows did not determine the
 /// constant.
 const MAX_REMAINING_SHARE: f64 = 0.5;
@@ -61,10 +58,28 @@ pub(crate) fn calibrate_runs(
             start.engine, start.engine_version, start.card, other.engine, other.config.profile.card
         )));
     }
-    let starts = [Profile { provenance: Vec::new(), ..start.clone() }];
-    let fitted = fit(&starts, runs)?;
+    let clean = Profile { provenance: Vec::new(), ..start.clone() };
+    let OwnFit { fitted, share, left_out } = fit_own(&clean, runs).map_err(PlanError::new)?;
     let mut text = format!("measured: {origin}, {} runs\n", runs.len());
-    add_constants(&mut text, &fitted);
+    match share {
+        None => {
+            let _ = writeln!(
+                text,
+                "the constants of {} are kept: fits predict rows that they leave out hardly better",
+                start.name
+            );
+        }
+        Some(share) => {
+            if share < 1.0 {
+                let _ = writeln!(
+                    text,
+                    "constants are held at {share} of their usual freedom: such fits predict rows that they leave out \
+                     best"
+                );
+            }
+            add_constants(&mut text, &fitted);
+        }
+    }
     let [mut profile] = <[Profile; 1]>::try_from(fitted.profiles.clone())
         .map_err(|_| PlanError::new("a fit gives one profile for each start"))?;
     let in_sample = run_errors(&fitted.profiles, runs).map_err(PlanError::new)?;
@@ -87,7 +102,6 @@ pub(crate) fn calibrate_runs(
             error.median
         )));
     }
-    let left_out = left_out(&starts, runs)?;
     add_errors(&mut text, "rows fitted on", in_order(errors));
     add_errors(&mut text, "rows left out of the fit", in_order(column_errors(&left_out)));
     profile.name = name.map_or_else(|| format!("calibrated-{}", start.name), str::to_owned);
@@ -110,39 +124,6 @@ pub(crate) fn read_csv(path: &str, config: &EngineConfig) -> Result<Vec<Measured
     };
     let rows = text(Path::new(path)).map_err(PlanError::new)?;
     parse_runs(&rows, path, Some(config), &details_of).map_err(PlanError::new)
-}
-
-fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, PlanError> {
-    fit_runs(starts, runs, &[]).map_err(PlanError::new)
-}
-
-/// For each run, the errors of a fit that leaves out this run and its replicates. With more than `MOST_FITS` sets of
-/// replicates, a fit leaves out several sets. The result is empty if all runs are replicates of each other.
-fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, PlanError> {
-    let replicates = replicates(runs);
-    if replicates.len() < 2 {
-        return Ok(Vec::new());
-    }
-    let mut found = vec![[None; 7]; runs.len()];
-    let fits = replicates.len().min(MOST_FITS);
-    for number in 0..fits {
-        let out: Vec<usize> =
-            replicates.iter().skip(number).step_by(fits).flatten().copied().collect();
-        let of = |wanted: bool| -> Vec<MeasuredRun> {
-            (0..runs.len())
-                .filter(|at| out.contains(at) == wanted)
-                .map(|at| runs[at].clone())
-                .collect()
-        };
-        let fitted = fit(starts, &of(false))?;
-        let errors = run_errors(&fitted.profiles, &of(true)).map_err(PlanError::new)?;
-        let mut places = out;
-        places.sort_unstable();
-        for (at, error) in places.into_iter().zip(errors) {
-            found[at] = error;
-        }
-    }
-    Ok(found)
 }
 
 fn add_constants(text: &mut String, fitted: &FittedRuns) {
@@ -197,31 +178,55 @@ fn in_order(mut columns: ColumnErrors) -> impl Iterator<Item = (String, ErrorPer
 
 #[cfg(test)]
 mod tests {
+    use inferometer_engine::fit::runs::{RunFigures, simulate_run};
+
     use super::*;
 
     const HEADER: &str =
         "card,requests,max_in_flight,input_length,output_length,requests_per_s,tpot_p50_ms\n";
 
-    fn calibrated(rows: &str, profile: &str) -> Result<Calibrated, PlanError> {
+    fn read(rows: &str, profile: &str) -> Result<Vec<MeasuredRun>, PlanError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("runs.csv");
         std::fs::write(&path, format!("{HEADER}{rows}")).expect("a file");
         let config = EngineConfig::of("llama-3.1-8b", Some(profile)).expect("known");
-        let path = path.display().to_string();
-        calibrate_runs(&path, &read_csv(&path, &config)?, Some("mine"))
+        read_csv(&path.display().to_string(), &config)
+    }
+
+    fn calibrated(rows: &str, profile: &str) -> Result<Calibrated, PlanError> {
+        calibrate_runs("runs.csv", &read(rows, profile)?, Some("mine"))
     }
 
     #[test]
     fn two_rows_give_a_profile_and_a_list_of_the_parameters_that_they_do_not_determine() {
         let rows = "l40s,8,1,500,60,0.89,18.0\nl40s,64,32,500,60,11.0,42.0\n";
-        let Calibrated { profile, text } = calibrated(rows, "vllm-0.8-l40s").expect("a fit");
+        let mut runs = read(rows, "vllm-0.8-l40s").expect("rows");
+        // The measured card reads its memory more slowly.
+        let mut slower = runs[0].config.profile.clone();
+        slower.steps.as_mut().expect("a profile with [steps]").bandwidth_factor *= 0.8;
+        for run in &mut runs {
+            run.measured = simulate_run(&slower, run).expect("a run that plays");
+        }
+        let fit = calibrate_runs("runs.csv", &runs, Some("mine"));
+        let Calibrated { profile, text } = fit.expect("a fit");
         assert_eq!((profile.name.as_str(), profile.card.as_str()), ("mine", "l40s"));
         assert_eq!((profile.provenance.len(), profile.provenance[0].rows), (1, 2));
         assert!(text.contains("2 runs") && text.contains("rows left out of the fit"), "{text}");
         let held = text.split("not determined by the rows").nth(1).expect("some are held");
         assert!(held.contains("reduction_factor") && held.contains("fp8_factor"), "{text}");
         let told = text.split("not determined").next().unwrap_or_default();
-        assert!(told.contains("bandwidth_factor"), "{text}");
+        assert!(told.contains("step_us"), "{text}");
+        // Rows that contradict each other change nothing.
+        let start = runs[0].config.profile.clone();
+        for (run, factor) in runs.iter_mut().zip([1.2, 0.85]) {
+            let same = simulate_run(&start, run).expect("a run that plays");
+            let tpot_p50_ms = same.tpot_p50_ms.map(|tpot| tpot * factor);
+            run.measured = RunFigures { tpot_p50_ms, ..RunFigures::default() };
+        }
+        let kept = calibrate_runs("runs.csv", &runs, Some("mine"));
+        let Calibrated { profile, text } = kept.expect("a profile");
+        assert_eq!(profile.steps, start.steps);
+        assert!(text.contains("the constants of vllm-0.8-l40s are kept"), "{text}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn each_figure_of_a_predicted_pass_of_a_current_engine_has_an_interval() {
         range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end")
     };
     let [p50, limited_p50] = [&found, &figures(&limited)].map(|found| width(found, 2));
-    assert!(p50 < 1.21 && limited_p50 < 1.2, "{p50} {limited_p50}");
+    assert!(p50 < 1.35 && limited_p50 < 1.25, "{p50} {limited_p50}");
     assert!(width(&figures(&limited), 3) > 1.5);
     // No measured row of the profile has both random arrivals and a limit of requests in flight.
     let own = ["--weights", "fp8", "--max-in-flight", "2", "--arrivals", "inferometer"];

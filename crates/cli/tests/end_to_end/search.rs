@@ -166,8 +166,8 @@ fn a_predicted_answer_begins_with_the_range_that_includes_the_error_of_the_model
         let (of_rows, _) = width(&calibrated, true);
         let (of_guess, of_simulation) = width(&guess, false);
         assert!(of_rows < of_guess, "{of_rows} for {of_guess}");
-        // From half to twice as fast.
-        assert!(of_guess > 3.9 * of_simulation, "{of_guess} for {of_simulation}");
+        // From half to twice as fast. The trials at the ends are random, too.
+        assert!(of_guess > 2.9 * of_simulation, "{of_guess} for {of_simulation}");
     }
 }
 

@@ -43,8 +43,7 @@ impl Spread {
     fn pooled(all: &[SignedError]) -> Self {
         let degrees = all.len().saturating_sub(1);
         let rows: f64 = all.iter().map(|error| f64::from(error.rows.saturating_sub(1))).sum();
-        let squares =
-            |of: &dyn Fn(&SignedError) -> f64| all.iter().map(|error| of(error)).sum::<f64>();
+        let squares = |of: &dyn Fn(&SignedError) -> f64| all.iter().map(of).sum::<f64>();
         let inside =
             squares(&|error| f64::from(error.rows.saturating_sub(1)) * error.scatter.powi(2));
         Self {
@@ -79,6 +78,9 @@ const OTHERS_AS_ROWS: f64 = 4.0;
 /// Nine of ten errors of left-out rows differ from the mean of their table by at most this many scatters. The number is
 /// lower than for a normal distribution, because most errors are small and a few are large.
 const SCATTERS: f64 = 1.35;
+/// Like [`SCATTERS`], for the median TTFT of a limited load: a small error of the speed changes which requests start
+/// together, so more of its errors are large.
+const LIMITED_SCATTERS: f64 = 1.7;
 /// The scatter of repeated runs of the same engine, in percent. No range is based on a smaller scatter.
 const REPLICATES_PERCENT: f64 = 1.8;
 
@@ -88,7 +90,8 @@ const REPLICATES_PERCENT: f64 = 1.8;
 ///
 /// The rows of a table were measured with the same client and the same server, so their mean error shifts the range.
 /// The mean is computed as if the table had [`OTHERS_AS_ROWS`] further rows with error 0. So the mean of few rows
-/// shifts the range only a little. The width follows from the errors around this mean.
+/// shifts the range only a little. The width follows from the errors around this mean. With a user's profile, it is at
+/// least that of the table's own errors with Student's t.
 pub(super) fn of_few_rows(
     known: &[Profile],
     config: &ResolvedConfig,
@@ -105,7 +108,16 @@ pub(super) fn of_few_rows(
     let of_others = if rows > 0.0 { squares / rows } else { 0.0 };
     let sum = squares_around_mean(&error) + OTHERS_AS_ROWS * of_others;
     let scatter = (sum / (own_rows + OTHERS_AS_ROWS)).sqrt().max(REPLICATES_PERCENT);
-    Some(LogRange { shift: -shrunk_mean(&error) / 100.0, half: SCATTERS * scatter / 100.0 })
+    // The few rows of a user say little about other rows of the same server: they may all be near the same load.
+    let is_users = known.iter().all(|known| known.name != config.profile.name);
+    let of_few =
+        student_95(own_rows) / NINE_OF_TEN * (squares_around_mean(&error) / own_rows).sqrt();
+    let scatter = if is_users { scatter.max(of_few) } else { scatter };
+    let scatters = match column {
+        ErrorColumn::TtftP50Limited => LIMITED_SCATTERS,
+        _ => SCATTERS,
+    };
+    Some(LogRange { shift: -shrunk_mean(&error) / 100.0, half: scatters * scatter / 100.0 })
 }
 
 /// The mean error of a table in percent, computed as if it had [`OTHERS_AS_ROWS`] further rows with error 0.

@@ -1,5 +1,6 @@
 //! The uncertainty of predictions, computed from the errors in a profile's provenance. Nothing is predicted here.
 
+mod coverage;
 mod left_out;
 mod measured_on;
 
@@ -8,8 +9,9 @@ pub use measured_on::{MeasuredOn, card_in_words};
 
 use inferometer_model::CellPlan;
 
-use crate::profile::{ColumnErrors, Coverage, Provenance, profiles};
+use crate::profile::{ColumnErrors, Provenance, profiles};
 use crate::{Profile, ResolvedConfig};
+use coverage::{beyond_window, doublings_beyond, not_covered, only_model, other_cached_share};
 use left_out::Spread;
 
 /// The half-width of an uncalibrated range, as a factor. A prediction without measured rows can be wrong by this
@@ -18,14 +20,8 @@ const UNCALIBRATED_FACTOR: f64 = 2.0;
 /// The factor on the errors of the rows that a profile was fitted to. These errors are used if there are no errors of
 /// left-out rows.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
-/// How far a cell may be outside of the range of the measured rows, as factors: of the input tokens, the output tokens
-/// and the number of sequences. Within these factors, the cost model for vLLM 0.8 and later still applies. This cost
-/// model adds up the times of single operations, which were measured with one to thousands of tokens.
-const BEYOND: [u32; 3] = [8, 8, 4];
 /// The additional half-width, as a logarithm, for each doubling outside of the range of the measured rows.
 const BEYOND_LOGARITHM: f64 = 0.03;
-/// How far the share of cached prompt tokens may be outside of that of the measured rows, in percentage points.
-const BEYOND_CACHED: f64 = 25.0;
 /// The spread of the front end's time ([`Confidence::front_spread`]): the root mean square of the logarithms of its time
 /// in each set of rows, relative to the time in fits without the set. Clients and hosts differ.
 const FRONT_SPREAD: f64 = 0.36;
@@ -230,46 +226,6 @@ pub fn confidence_from(
     Confidence { ranges, widest, front_spread, of, uncalibrated }
 }
 
-/// Describes the share of prompt tokens that are in the prefix cache, if it is unlike that of all measured rows.
-fn other_cached_share(tables: &[&Provenance], cached_share: f64) -> Option<String> {
-    let percent = 100.0 * cached_share;
-    let is_like = |table: &&&Provenance| {
-        let (low, high) = table.seen.cached_percent;
-        percent > f64::from(low) - BEYOND_CACHED && percent < f64::from(high) + BEYOND_CACHED
-    };
-    let (low, high) = tables.first()?.seen.cached_percent;
-    tables.iter().find(is_like).is_none().then(|| {
-        format!(
-            "{percent:.0} % of the prompt tokens are in the prefix cache, in the measured rows of the profile {low} to \
-             {high} %"
-        )
-    })
-}
-
-/// Tells that only one model with the weights of a model was measured. The errors of constants that were fitted to one
-/// model say nothing about other models. In the cost model for vLLM 0.8 and later, the constants of all profiles were
-/// fitted together, so the models of all profiles count. In the older cost model, a table counts that was predicted
-/// without its own rows.
-fn only_model(known: &[Profile], config: &ResolvedConfig) -> Option<String> {
-    let is_of_today = config.profile.steps.is_some();
-    let others = left_out::alike(known, config).filter(|_| is_of_today);
-    let tables = || {
-        let all = others.clone().chain([&config.profile]).flat_map(|profile| &profile.provenance);
-        all.filter(|it| it.weights == config.weights)
-    };
-    let first = &tables().next()?.table;
-    let are_several = match is_of_today {
-        true => tables().any(|it| it.table != *first),
-        false => tables().any(|it| !it.without_table.is_empty()),
-    };
-    (!are_several).then(|| {
-        format!(
-            "{first} is the only measured model with {} weights, so the errors for other models are unknown",
-            config.weights
-        )
-    })
-}
-
 /// The range from predicted / exp(`below`) to predicted x exp(`above`). A negative `below` or `above` counts as 0, so
 /// the range contains the prediction.
 fn around(predicted: f64, below: f64, above: f64) -> [f64; 2] {
@@ -323,82 +279,6 @@ fn p90(errors: &ColumnErrors, column: ErrorColumn) -> Option<f64> {
 fn fitted(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     let is_enough = table.rows >= FEWEST_ROWS;
     p90(&table.errors, column).filter(|_| is_enough).map(|p90| p90 * IN_SAMPLE_FACTOR)
-}
-
-/// Describes the first property of a cell that is outside of the range of all tables; `None` if there is none.
-fn not_covered(
-    config: &ResolvedConfig,
-    tables: &[&Provenance],
-    cell: CellPlan,
-    sequences: u32,
-) -> Option<String> {
-    let cards = config.tensor_parallel_size;
-    // In the cost model for vLLM 0.8 and later, a step on one card consists only of operations that a step on several
-    // cards also has. So rows of several cards also support predictions for one card.
-    let is_part_of_seen = cards == 1 && config.profile.steps.is_some();
-    if !is_part_of_seen && !tables.iter().any(|table| table.seen.cards == cards) {
-        return Some(format!("the profile was not fitted to any measured row on {cards} cards"));
-    }
-    let factors = if config.profile.steps.is_some() { BEYOND } else { [1; 3] };
-    measures(tables, cell, sequences).into_iter().zip(factors).find_map(|(measure, factor)| {
-        let (what, value, (low, high)) = measure;
-        let inside = (low.div_ceil(factor)..=high.saturating_mul(factor)).contains(&value);
-        let known = match factor {
-            1 => String::new(),
-            factor => format!("; values outside by a factor of up to {factor} are accepted"),
-        };
-        (!inside).then(|| {
-            format!("{value} {what}: the measured rows of the profile have {low} to {high}{known}")
-        })
-    })
-}
-
-/// Returns why a cell is not covered if its requests are longer than the model's sliding window. The older cost model
-/// does not simulate such windows. If the profile has rows of the model itself, the cell is covered.
-fn beyond_window(config: &ResolvedConfig, cell: CellPlan) -> Option<String> {
-    let window = config.model.windows.filter(|_| config.profile.steps.is_none())?.tokens;
-    let is_own = config.profile.provenance.iter().any(|it| it.table == config.model.name);
-    let tokens = cell.input_length.saturating_add(cell.output_length);
-    (tokens > window && !is_own).then(|| {
-        format!(
-            "{tokens} tokens are more than the model's sliding window of {window} tokens, which is not simulated \
-             for this engine"
-        )
-    })
-}
-
-/// The properties of a cell: (name, value, range of the value over all tables).
-fn measures(
-    tables: &[&Provenance],
-    cell: CellPlan,
-    sequences: u32,
-) -> [(&'static str, u32, (u32, u32)); 3] {
-    let covered = |range: fn(&Coverage) -> (u32, u32)| {
-        let ranges = || tables.iter().map(|table| range(&table.seen));
-        (ranges().map(|r| r.0).min().unwrap_or(0), ranges().map(|r| r.1).max().unwrap_or(0))
-    };
-    [
-        ("input tokens", cell.input_length, covered(|seen| seen.input_tokens)),
-        ("output tokens", cell.output_length, covered(|seen| seen.output_tokens)),
-        ("sequences at once", sequences, covered(|seen| seen.sequences)),
-    ]
-}
-
-/// How far a cell is outside of the range of the tables, in doublings. The property that is farthest outside counts.
-fn doublings_beyond(
-    config: &ResolvedConfig,
-    tables: &[&Provenance],
-    cell: CellPlan,
-    sequences: u32,
-) -> f64 {
-    if config.profile.steps.is_none() {
-        return 0.0;
-    }
-    let doublings = measures(tables, cell, sequences).map(|(_, value, (low, high))| {
-        let ratio = |over: u32, under: u32| f64::from(over.max(1)) / f64::from(under.max(1));
-        ratio(value, high).max(ratio(low, value)).log2()
-    });
-    doublings.into_iter().fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Simulates runs with known constants. Tests that a fit finds these constants, and does not change constants that the
 //! runs do not determine.
 
-use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, simulate_run};
+use inferometer_engine::fit::runs::{MeasuredRun, fit_own, fit_runs, parse_runs, simulate_run};
 use inferometer_engine::profile::{Profile, StepConstants, profile};
 
 /// Simulates two runs of a model with changed constants, one with few and one with many requests in flight. Returns
@@ -50,6 +50,36 @@ fn a_fit_to_two_runs_changes_only_the_constants_that_the_runs_depend_on() {
             assert!((found / made - 1.0).abs() < 0.04, "{found} {made}");
         }
     }
+}
+
+#[test]
+fn a_fit_is_taken_only_if_it_predicts_left_out_runs_clearly_better_than_its_start() {
+    let slower = |steps: &mut StepConstants| {
+        steps.bandwidth_factor *= 0.8;
+        steps.products_factor *= 0.8;
+    };
+    let near = |steps: &mut StepConstants| steps.bandwidth_factor *= 0.995;
+    for (what, change, is_taken) in [
+        ("a slower card", &slower as &dyn Fn(&mut StepConstants), true),
+        ("as the start, within the scatter of repeated runs", &near, false),
+    ] {
+        let (start, runs) = made(change);
+        let found = fit_own(&start, &runs).expect("a fit");
+        assert_eq!(found.share.is_some(), is_taken, "{what}");
+        assert_eq!(found.fitted.profiles[0] != start, is_taken, "{what}");
+        assert_eq!(found.left_out.len(), runs.len(), "{what}");
+    }
+    // Two runs that contradict each other: a fit to one predicts the other worse than the start does.
+    let (start, mut runs) = made(|_| ());
+    for (run, factor) in runs.iter_mut().zip([1.3, 0.8]) {
+        let time = |time: Option<f64>| time.map(|time| time * factor);
+        let measured = &mut run.measured;
+        measured.requests_per_s = measured.requests_per_s.map(|rate| rate / factor);
+        (measured.tpot_p50_ms, measured.e2e_p50_ms) =
+            (time(measured.tpot_p50_ms), time(measured.e2e_p50_ms));
+    }
+    let found = fit_own(&start, &runs).expect("a fit");
+    assert_eq!((found.share, &found.fitted.profiles[0]), (None, &start));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod fitted_constants;
 mod left_out;
+mod own;
 mod play;
 mod read;
 mod refits;
@@ -18,11 +19,12 @@ pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{
     ERROR_NAMES, RunError, column_errors, replicates, run_errors, run_provenances, signed_errors,
 };
+pub use own::{OwnFit, fit_own};
 pub(crate) use play::has_known_arrivals;
 pub use play::{simulate_run, simulate_slower, step_error};
 pub use read::{Details, details, parse_runs};
 pub use refits::{Refit, parse_refits, refits_to_csv};
-pub use search::{Determined, FittedRuns, fit_runs, fit_runs_near};
+pub use search::{Determined, FittedRuns, fit_runs};
 pub use steps::parse_steps;
 
 /// A measured run.

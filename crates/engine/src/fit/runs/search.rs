@@ -18,12 +18,12 @@ type Played = HashMap<(usize, Vec<u64>), Vec<f64>>;
 const UNIT: f64 = 10.0;
 /// The logarithmic error that counts as a residual of 1, for each figure in the order of [`RunFigures::NAMES`].
 /// Replicates of a run differ by 1 to 2 %. The median and the 99th percentile of TTFT differ by more.
-const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
+pub(super) const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// The factor on the scatter of TTFT if requests wait for each other in the engine's queue or behind a limit of the
 /// client, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
 /// Like [`QUEUED`], for requests that wait only behind a limit of the client, if the times of the arrivals are known.
-const LIMITED: f64 = 1.5;
+pub(super) const LIMITED: f64 = 1.5;
 /// The logarithmic error of a step's duration that counts as a residual of 1. It is small, because the measured
 /// duration is a median of many steps.
 const STEP_SCATTER: f64 = 0.01;
@@ -92,7 +92,7 @@ pub fn fit_runs(
 ///
 /// # Errors
 /// See [`fit_runs`].
-pub fn fit_runs_near(
+pub(super) fn fit_runs_near(
     starts: &[Profile],
     runs: &[MeasuredRun],
     steps: &[(usize, MeasuredStep)],
@@ -233,7 +233,7 @@ fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
 }
 
 /// The pseudo-Huber residual: close to `error` for small errors, and like its square root for large errors.
-fn robust(error: f64) -> f64 {
+pub(super) fn robust(error: f64) -> f64 {
     let within = (error / ROBUST).powi(2);
     error.signum() * ROBUST * (2.0 * ((1.0 + within).sqrt() - 1.0)).sqrt()
 }
