@@ -4,7 +4,7 @@
 mod cards;
 mod server;
 
-pub use cards::{CardUse, Energy, FRESH_READINGS, HardwareUse};
+pub use cards::{CardUse, Energy, EnergyUnknown, FRESH_READINGS, HardwareUse};
 pub use server::{Instant, Level, ServerLatency, ServerMetrics, SourceMetrics};
 
 #[cfg(test)]

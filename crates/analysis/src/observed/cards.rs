@@ -5,11 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::server::Level;
 use inferometer_model::sample::{CardSample, Sample};
-use inferometer_model::{Nanos, Observed};
+use inferometer_model::{Nanos, Observed, stats::median};
 
-/// The minimum number of readings within a pass for which energy is reported, if an exporter reads the card. The values
-/// used for the start and the end of the pass may be old by one interval between readings: about a tenth of the pass.
+/// The minimum number of readings within a pass for which energy is reported, if an exporter reads the card, or if the
+/// energy is the integral of the power. The values used for the start and the end of the pass may be old by one interval
+/// between readings: about a tenth of the pass.
 pub const FRESH_READINGS: u64 = 10;
+/// A longer time between two samples is a gap, unless the usual time is almost as long.
+const LONGEST_BETWEEN_S: f64 = 3.0;
+/// A gap is this many times as long as the usual (median) time between samples.
+const USUAL_TIMES: f64 = 2.5;
+/// The largest error of an energy: the largest share of the time in gaps, the largest relative difference between the
+/// integrals of all samples and of every second one, and the largest relative standard error.
+const LARGEST_ERROR: f64 = 0.01;
 
 /// The use of all observed cards during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,11 +57,20 @@ pub struct CardUse {
     pub clock_mhz: Option<Level>,
     /// The largest memory use in any sample, in bytes. Samples before and after the pass count too.
     pub memory_bytes: Option<u64>,
-    /// Energy in joules, from the first send of the pass to its last end. Absent if it is unknown, for example because
-    /// an exporter has fewer than [`FRESH_READINGS`] readings within the pass.
+    /// Energy of the board in joules, from the first send of the pass to its last end; absent if it is unknown.
     pub energy_j: Option<f64>,
     /// How the energy was determined.
     pub energy_from: Option<Energy>,
+    /// Why the energy is unknown although the card has samples of energy or power; absent if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_unknown: Option<EnergyUnknown>,
+    /// The share of the pass that is not in gaps between samples, 0 to 1. Absent if samples do not cover the pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+    /// The share of `energy_j` that the card would have used at the lowest power of any sample, also before and after the
+    /// pass. Absent if the energy or the power is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_share: Option<f64>,
     /// The number of different readings of an exporter within the pass; absent if this program read the card directly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<u64>,
@@ -67,6 +84,20 @@ pub enum Energy {
     Counter,
     /// The power of the card, integrated between samples.
     Power,
+}
+
+/// Why an energy is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnergyUnknown {
+    /// Samples do not cover the pass from its first send to its last end.
+    NotCovered,
+    /// There are fewer than [`FRESH_READINGS`] readings within the pass.
+    FewReadings,
+    /// More than 1 % of the pass are in gaps between samples; for a counter, its start or its end is in a gap.
+    Gaps,
+    /// The power changes too fast for the time between samples, so its integral may be wrong by more than 1 %.
+    Varies,
 }
 
 impl HardwareUse {
@@ -129,40 +160,119 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
     let series = |of: fn(&CardSample) -> Option<f64>| -> Vec<(Nanos, f64)> {
         all.iter().filter_map(|(at, card)| Some((*at, of(card)?))).collect()
     };
-    let counted = counted(&series(|card| card.energy_j), window);
-    let energy = counted.map(|joules| (joules, Energy::Counter)).or_else(|| {
-        integral(&series(|card| card.power_w), window).map(|joules| (joules, Energy::Power))
-    });
-    let energy = energy.filter(|_| readings.is_none_or(|readings| readings >= FRESH_READINGS));
+    let (joules, watts) = (series(|card| card.energy_j), series(|card| card.power_w));
+    let is_fresh = readings.is_none_or(|readings| readings >= FRESH_READINGS);
+    let fresh = |known: Result<f64, EnergyUnknown>| {
+        known.and_then(|joules| if is_fresh { Ok(joules) } else { Err(EnergyUnknown::FewReadings) })
+    };
+    let by_counter = counted(&joules, window).map(|known| (fresh(known), Energy::Counter));
+    let by_power = || Some((fresh(integral(&watts, window)?), Energy::Power));
+    // A counter that is not known exactly may still have a power.
+    let known = match by_counter {
+        Some((Ok(_), _)) => by_counter,
+        unknown => by_power().filter(|known| known.0.is_ok()).or(unknown).or_else(by_power),
+    };
+    let energy_j = known.and_then(|(known, _)| known.ok());
+    let lowest = watts.iter().map(|(_, watts)| *watts).reduce(f64::min);
+    let at_lowest = lowest.map(|watts| watts * window.1.seconds_after(window.0));
     CardUse {
         index,
         utilisation: level(|card| card.utilisation),
         power_w: level(|card| card.power_w),
         clock_mhz: level(|card| card.clock_mhz),
         memory_bytes: all.iter().filter_map(|(_, card)| card.memory_bytes).max(),
-        energy_j: energy.map(|(joules, _)| joules),
-        energy_from: energy.map(|(_, from)| from),
+        energy_j,
+        energy_from: energy_j.and(known).map(|(_, from)| from),
+        energy_unknown: known.and_then(|(known, _)| known.err()),
+        coverage: coverage(if watts.is_empty() { &joules } else { &watts }, window),
+        idle_share: at_lowest.zip(energy_j).map(|(idle, all)| (idle / all).min(1.0)),
         readings,
     }
 }
 
-/// The increase of a counter within the window in joules, interpolated linearly between samples. A counter without an
-/// increase is ignored, because every card draws power.
-fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
-    let [from, until] = [window.0, window.1].map(|at| between(series, at));
-    Some(until? - from?).filter(|joules| *joules > 0.0)
+/// The longest time between samples that is no gap, in seconds.
+fn longest_between_s(series: &[(Nanos, f64)]) -> f64 {
+    let between = series.windows(2).map(|pair| pair[1].0.seconds_after(pair[0].0));
+    LONGEST_BETWEEN_S.max(USUAL_TIMES * median(between).unwrap_or_default())
 }
 
-/// The integral of a series over the window, interpolated linearly between samples.
-fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
-    let ends = [window.0, window.1].map(|at| Some((at, between(series, at)?)));
-    let [Some(first), Some(last)] = ends else { return None };
-    let inner = series.iter().copied().filter(|(at, _)| window.0 < *at && *at < window.1);
-    let points: Vec<(Nanos, f64)> =
-        std::iter::once(first).chain(inner).chain(std::iter::once(last)).collect();
-    let trapezoid =
-        |pair: &[(Nanos, f64)]| (pair[0].1 + pair[1].1) / 2.0 * pair[1].0.seconds_after(pair[0].0);
-    Some(points.windows(2).map(trapezoid).sum())
+/// The share of the window that is not in gaps between samples; `None` if the samples do not cover the window.
+fn coverage(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
+    let (first, last) = (series.first()?.0, series.last()?.0);
+    if first > window.0 || last < window.1 || window.0 >= window.1 {
+        return None;
+    }
+    let longest_s = longest_between_s(series);
+    let within = |pair: &[(Nanos, f64)]| {
+        pair[1].0.min(window.1).seconds_after(pair[0].0.max(window.0)).max(0.0)
+    };
+    let is_gap = |pair: &&[(Nanos, f64)]| pair[1].0.seconds_after(pair[0].0) > longest_s;
+    let gaps: f64 = series.windows(2).filter(is_gap).map(within).sum();
+    Some(1.0 - gaps / window.1.seconds_after(window.0))
+}
+
+/// The increase of a counter within the window in joules, interpolated linearly between samples. A gap within the window
+/// loses nothing. `None` for a counter that does not increase, because every card draws power, and for one that was set
+/// back.
+fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<Result<f64, EnergyUnknown>> {
+    let is_set_back = series.windows(2).any(|pair| pair[1].1 < pair[0].1);
+    let rises = series.first()?.1 < series.last()?.1;
+    if is_set_back || !rises {
+        return None;
+    }
+    let [Some(from), Some(until)] = [window.0, window.1].map(|at| between(series, at)) else {
+        return Some(Err(EnergyUnknown::NotCovered));
+    };
+    let joules = until - from;
+    let longest_s = longest_between_s(series);
+    let is_in_gap = |at: Nanos| {
+        let after = series.partition_point(|sample| sample.0 < at);
+        let pair = after.checked_sub(1).and_then(|before| series.get(before..=after));
+        pair.is_some_and(|pair| pair[1].0 != at && pair[1].0.seconds_after(pair[0].0) > longest_s)
+    };
+    Some(match is_in_gap(window.0) || is_in_gap(window.1) {
+        true => Err(EnergyUnknown::Gaps),
+        false if joules > 0.0 => Ok(joules),
+        false => return None,
+    })
+}
+
+/// The integral of a series over the window, linear between samples. Up to the first sample within the window it has the
+/// value of this sample, and after the last one that of the last: the load begins and ends with the window. `None` without
+/// samples.
+fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<Result<f64, EnergyUnknown>> {
+    if series.is_empty() {
+        return None;
+    }
+    let inner: Vec<(Nanos, f64)> =
+        series.iter().copied().filter(|(at, _)| window.0 <= *at && *at <= window.1).collect();
+    let of = |points: &[(Nanos, f64)]| {
+        let ends = points.first().zip(points.last());
+        let ends = ends.map(|(first, last)| [(window.0, first.1), (window.1, last.1)]);
+        let [first, last] = ends.unwrap_or([(window.0, 0.0), (window.1, 0.0)]);
+        let all = [&[first], points, &[last]].concat();
+        let trapezoid = |pair: &[(Nanos, f64)]| {
+            (pair[0].1 + pair[1].1) / 2.0 * pair[1].0.seconds_after(pair[0].0)
+        };
+        all.windows(2).map(trapezoid).sum::<f64>()
+    };
+    let all = of(&inner);
+    let halves = of(&inner.iter().copied().step_by(2).collect::<Vec<_>>());
+    // How far a sample is off the middle of its neighbours shows what happens between samples. For independent noise, the
+    // square of this distance is 1.5 times the variance.
+    let off = |three: &[(Nanos, f64)]| (three[1].1 - (three[0].1 + three[2].1) / 2.0).powi(2);
+    let count = inner.len() as f64;
+    let noise = inner.windows(3).map(off).sum::<f64>() / 1.5 / count.max(1.0);
+    let error = (noise / count.max(1.0)).sqrt() * window.1.seconds_after(window.0);
+    Some(match coverage(series, window) {
+        None => Err(EnergyUnknown::NotCovered),
+        Some(covered) if 1.0 - covered > LARGEST_ERROR => Err(EnergyUnknown::Gaps),
+        Some(_) if (inner.len() as u64) < FRESH_READINGS => Err(EnergyUnknown::FewReadings),
+        Some(_) if (all - halves).abs().max(error) > LARGEST_ERROR * all => {
+            Err(EnergyUnknown::Varies)
+        }
+        Some(_) => Ok(all),
+    })
 }
 
 /// The value at an instant, interpolated linearly between the two nearest samples; `None` outside of all samples.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use inferometer_model::sample::{
     Buckets, CardSample, Latency, Quantity, Sample, ServerSample, SourceSample,
 };
+use inferometer_model::stats::seed;
 use inferometer_model::{Nanos, Observed};
 
 use super::*;
@@ -101,38 +102,98 @@ fn energy_comes_from_the_cards_counter_or_else_from_the_integral_of_power() {
         let second = CardSample { index: 1, energy_j: None, ..card };
         Sample { at: Nanos(ms * 1_000_000), cards: vec![card, second], ..Sample::default() }
     };
-    let mut observed = Observed {
-        asks_server: false,
-        cpu_us: 0,
-        cards_named: true,
-        sources: Vec::new(),
-        samples: vec![
-            sample(0, 100.0, Some(1_000.0)),
-            sample(2_000, 200.0, Some(1_310.0)),
-            sample(4_000, 100.0, Some(1_610.0)),
-        ],
-    };
-    // From 1 to 3 s, the counter increases from 1155 to 1460. Power changes from 150 to 200 W in one second, and back
-    // in the next.
+    // From 1 to 3 s, the counter increases from 1,150 to 1,450 J. Power is 200 W.
+    let samples = (0..=40_u32)
+        .map(|at| sample(100 * u64::from(at), 200.0, Some(1_000.0 + 15.0 * f64::from(at))));
+    let mut observed =
+        Observed { cards_named: true, samples: samples.collect(), ..Observed::default() };
     let window = (Nanos(1_000_000_000), Nanos(3_000_000_000));
     let used = HardwareUse::of(&observed, window, 100, 10).unwrap();
     assert_eq!(used.cards[0].energy_from, Some(Energy::Counter));
     assert_eq!(used.cards[1].energy_from, Some(Energy::Power));
+    let joules: Vec<f64> = used.cards.iter().filter_map(|card| card.energy_j).collect();
+    assert!((joules[0] - 300.0).abs() < 1e-9 && (joules[1] - 400.0).abs() < 1e-9, "{joules:?}");
     assert_eq!(
-        used.cards.iter().map(|card| card.energy_j).collect::<Vec<_>>(),
-        [Some(305.0), Some(350.0)]
+        (used.energy_j, used.energy_per_request_j),
+        (Some(joules[0] + joules[1]), Some(70.0))
     );
-    assert_eq!((used.energy_j, used.energy_per_request_j), (Some(655.0), Some(65.5)));
-    assert_eq!(used.energy_per_output_token_j, Some(6.55));
-    assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 1 }));
+    assert_eq!(used.energy_per_output_token_j, Some(7.0));
+    assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 21 }));
+    assert_eq!((used.cards[1].coverage, used.cards[1].idle_share), (Some(1.0), Some(1.0)));
     // If the plan does not name the cards, it is unknown whether they work for the server.
     observed.cards_named = false;
     let unnamed = HardwareUse::of(&observed, window, 100, 10).unwrap();
-    assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (Some(655.0), None));
+    assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (used.energy_j, None));
     assert_eq!(unnamed.energy_per_request_j, None);
     // Samples that do not cover the whole window give no energy.
     let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
     assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));
+    assert_eq!(beyond.cards[1].energy_unknown, Some(EnergyUnknown::NotCovered));
+}
+
+/// A card that is idle until 10 s and from 70 s on. In between, its power waves slowly around 300 W, and swings by
+/// `swing_w` every `each_s` seconds. It is sampled every second or so, but not in the gap.
+fn planted(seed: u64, swing_w: f64, each_s: f64, gap_s: f64, has_counter: bool) -> (Observed, f64) {
+    let mut rng = seed::rng(seed, &["power"]);
+    let phase = seed::unit(&mut rng);
+    let watts = |ms: u32| {
+        let s = f64::from(ms) / 1e3;
+        let ramp = ((s - 10.0) / 0.2).clamp(0.0, 1.0) * ((70.0 - s) / 0.2).clamp(0.0, 1.0);
+        let wave = 50.0 * (s / 6.0 + 6.0 * phase).sin();
+        let swing = if (s / each_s + phase).fract() < 0.5 { swing_w } else { -swing_w };
+        60.0 + ramp * (240.0 + wave + swing)
+    };
+    let mut joules = vec![0.0];
+    (0..80_000).for_each(|ms| joules.push(joules[ms as usize] + watts(ms) / 1e3));
+    let gap_at_s = 8.0 + 60.0 * seed::unit(&mut rng);
+    let (mut samples, mut at_ms) = (Vec::new(), 0);
+    while at_ms < 80_000 {
+        let s = f64::from(at_ms) / 1e3;
+        if !(gap_at_s..gap_at_s + gap_s).contains(&s) {
+            let energy_j = has_counter.then(|| joules[at_ms as usize]);
+            let card =
+                CardSample { power_w: Some(watts(at_ms)), energy_j, ..CardSample::default() };
+            let at = Nanos(u64::from(at_ms) * 1_000_000);
+            samples.push(Sample { at, cards: vec![card], ..Sample::default() });
+        }
+        at_ms += 950 + (100.0 * seed::unit(&mut rng)) as u32;
+    }
+    let truth = joules[70_000] - joules[10_000];
+    (Observed { samples, cards_named: true, ..Observed::default() }, truth)
+}
+
+#[test]
+fn energy_is_within_1_percent_of_planted_power_curves_or_unknown_with_its_reason() {
+    let window = (Nanos(10_000_000_000), Nanos(70_000_000_000));
+    for (swing_w, each_s, gap_s, has_counter, least, most) in [
+        (0.0, 1.0, 0.0, false, 0.9, 1.0),
+        (0.0, 1.0, 0.0, true, 1.0, 1.0),
+        (20.0, 3.7, 0.0, false, 0.8, 1.0),
+        // Swings as fast as the samples hide from them.
+        (150.0, 2.3, 0.0, false, 0.0, 0.1),
+        (0.0, 1.0, 12.0, false, 0.0, 0.1),
+        // A counter loses nothing in a gap within the pass.
+        (0.0, 1.0, 12.0, true, 0.7, 0.95),
+    ] {
+        let (mut known, mut wrong) = (0, 0);
+        for seed in 0..200 {
+            let (observed, truth) = planted(seed, swing_w, each_s, gap_s, has_counter);
+            let card = HardwareUse::of(&observed, window, 1, 1).unwrap().cards[0];
+            assert_eq!(card.energy_j.is_none(), card.energy_unknown.is_some(), "{card:?}");
+            let Some(joules) = card.energy_j else { continue };
+            known += 1;
+            wrong += u32::from((joules / truth - 1.0).abs() > 0.01);
+            let idle = card.idle_share.unwrap();
+            assert!((idle - 60.0 * 60.0 / truth).abs() < 0.01, "{idle}");
+        }
+        let share = f64::from(known) / 200.0;
+        let case = format!(
+            "{swing_w} W, {each_s} s, gap {gap_s} s, counter {has_counter}: {wrong} of {known}"
+        );
+        assert!((least..=most).contains(&share), "{case}");
+        // The check of a swing has an error of its own.
+        assert!(f64::from(wrong) <= 0.02 * f64::from(known), "{case}");
+    }
 }
 
 /// One sample per second of a card at 100 W. An exporter reads the card every `collected_each_s` seconds.

@@ -73,6 +73,8 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("Power (W)", Align::Right),
         ("Memory", Align::Right),
         ("Energy (J)", Align::Right),
+        ("Covered (%)", Align::Right),
+        ("Idle share (%)", Align::Right),
         ("J/output token", Align::Right),
         ("J/request", Align::Right),
     ]);
@@ -89,6 +91,8 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
         all.extend(std::iter::repeat_n(MISSING.to_owned(), 4));
         all.extend([
             number(hardware.energy_j),
+            MISSING.to_owned(),
+            MISSING.to_owned(),
             number(hardware.energy_per_output_token_j),
             number(hardware.energy_per_request_j),
         ]);
@@ -100,16 +104,18 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Heading(2, "Cards".to_owned()));
     out.push(Block::Paragraph(plain(
         "At work, clock and power: mean / maximum over the samples within the pass. Memory: the \
-            largest use in any sample, also before and after the pass. Energy: from the first send \
-            to the last end, by the card's own counter; without a counter (marked ~), power \
-            integrated between samples. All: every observed card; without --cards, these include \
+            largest use in any sample, also before and after the pass. Energy: that of the board, \
+            not of the machine, from the first send to the last end, by the card's own counter; \
+            without a counter (marked ~), power integrated between samples. It is left out where it \
+            may be wrong by more than 1 %. Covered: the share of the pass without gaps between \
+            samples. Idle share: what the card would have used at its lowest power in any sample. All: every observed card; without --cards, these include \
             cards that only other programs used. Energy per token and per completed request is \
             given only if --cards names the server's cards.",
     )));
     out.push(Block::Table(table));
 }
 
-fn card_figures(card: &CardUse) -> [String; 5] {
+fn card_figures(card: &CardUse) -> [String; 7] {
     let energy = number(card.energy_j);
     [
         level(card.utilisation, 100.0),
@@ -120,6 +126,8 @@ fn card_figures(card: &CardUse) -> [String; 5] {
             Some(Energy::Power) => format!("~{energy}"),
             _ => energy,
         },
+        number(card.coverage.map(|share| 100.0 * share)),
+        number(card.idle_share.map(|share| 100.0 * share)),
     ]
 }
 

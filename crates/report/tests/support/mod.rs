@@ -241,6 +241,9 @@ pub fn hardware() -> HardwareUse {
         memory_bytes: Some(30 << 30),
         energy_j: Some(4_000.0),
         energy_from: Some(Energy::Power),
+        energy_unknown: None,
+        coverage: Some(0.995),
+        idle_share: Some(0.2),
         readings: None,
     };
     let other = CardUse { index: 1, ..CardUse::default() };
