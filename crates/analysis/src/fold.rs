@@ -186,6 +186,10 @@ impl PassFold {
             fold.add(timeline);
         }
         self.data.met = self.data.met.map(|count| count + u64::from(met));
+        if met {
+            let input_tokens = record.input_tokens().map_or(0, u64::from);
+            self.data.met_tokens += input_tokens + u64::from(timeline.output_tokens);
+        }
         if complete {
             self.add_complete(timeline);
         }
@@ -262,6 +266,7 @@ impl PassFold {
         let figure = |metric: &Definition| figures.get(metric);
         let duration_s = figure(&duration::DEFINITION);
         let planned = self.outcomes.total();
+        let are_counted = self.data.uncounted_prompts + self.data.uncounted == 0;
         let rates = layout.zip(duration_s).map(|(all, s)| RateIntervals::of(all, planned, s));
         let rates = rates.unwrap_or_default();
         let objectives: Vec<&str> =
@@ -300,6 +305,7 @@ impl PassFold {
             longer_than_asked: self.longer_than_asked,
             output_tokens_per_s: figure(&throughput::OUTPUT_TOKENS),
             output_tokens_per_s_ci: rates.output_tokens_per_s,
+            total_tokens_per_s_ci: rates.total_tokens_per_s.filter(|_| are_counted),
             tokens_from: self.tokens_from,
             reasoning_from: self.reasoning_from,
             peak_concurrency: figure(&concurrency::PEAK).map(|peak| peak as u64),
@@ -310,6 +316,8 @@ impl PassFold {
                 met,
                 requests_per_s: figure(&goodput::DEFINITION),
                 requests_per_s_ci: rates.goodput_per_s,
+                tokens: are_counted.then_some(self.data.met_tokens),
+                tokens_per_s_ci: rates.tokens_within_per_s.filter(|_| are_counted),
                 attainment: figure(&goodput::ATTAINMENT),
                 attainment_ci: rates.attainment,
             }),
@@ -317,6 +325,7 @@ impl PassFold {
             latencies,
             figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,
+            cost: None,
             jobs: self.data.jobs.totals().map(|totals| JobsSummary::of(totals, self.job_load)),
             structured: self.structured.finish(),
             ttft_parts: self.ttft.finish(server.as_ref()),

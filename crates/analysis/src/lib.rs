@@ -34,6 +34,7 @@ pub mod pass;
 pub mod prediction;
 
 pub mod cell;
+pub mod cost;
 pub mod failures_as_inf;
 pub mod figures;
 pub mod fold;
@@ -58,6 +59,8 @@ pub mod table_import;
 
 pub mod imported;
 pub mod summary;
+
+mod billing;
 
 pub mod compare;
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
 use crate::{
-    Distributions, Figures, blocks::BlockFigures, class::ClassSummary,
+    Distributions, Figures, blocks::BlockFigures, class::ClassSummary, cost::PassCost,
     failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
     serving_run::ServingRun, structured::StructuredSummary, ttft_parts::TtftParts,
 };
@@ -68,6 +68,9 @@ pub struct PassSummary {
     pub output_tokens_per_s: Option<f64>,
     /// 95 % interval of `output_tokens_per_s`; see `intervals`.
     pub output_tokens_per_s_ci: Option<[f64; 2]>,
+    /// 95 % interval of the prompt and output tokens per second; see `intervals`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens_per_s_ci: Option<[f64; 2]>,
     /// The least reliable source of output token counts among the completed requests.
     pub tokens_from: Option<TokensFrom>,
     /// The least reliable source of reasoning token counts among the completed requests; absent if none of them has
@@ -97,6 +100,9 @@ pub struct PassSummary {
     /// The meaning of the confidence intervals, or the reason why the pass has none.
     #[serde(default)]
     pub intervals: Intervals,
+    /// What the pass costs; absent without a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<PassCost>,
     /// Figures of the jobs, or of the conversations; absent if requests belong to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsSummary>,
@@ -153,7 +159,7 @@ impl PassSummary {
     }
 
     /// Whether the pass has this load: requests in flight, or requests per second.
-    pub(crate) fn is_at(&self, over: Over, load: f64) -> bool {
+    pub fn is_at(&self, over: Over, load: f64) -> bool {
         self.load_over(over) == Some(load)
     }
 
@@ -304,6 +310,12 @@ pub struct Goodput {
     pub requests_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`; see [`PassSummary::intervals`].
     pub requests_per_s_ci: Option<[f64; 2]>,
+    /// Prompt and output tokens of these requests; absent if they were not counted, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// 95 % interval of `tokens` per second over the duration of the pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_s_ci: Option<[f64; 2]>,
     /// `met` / planned: requests that did not complete count as not met.
     pub attainment: Option<f64>,
     /// 95 % interval of `attainment`; absent if planned requests were not sent.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use inferometer_model::{Environment, Finding, Target, target::Tool};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::cost::Bill;
 use crate::prediction::ErrorSummary;
 use crate::ranks::RankSummary;
 use crate::verdict::Verdict;
@@ -47,6 +48,9 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// The cells of the grid, with their figures.
     pub cells: Vec<Cell>,
+    /// The price of the results; absent if the user gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Bill>,
     /// The source of the results, if they were imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

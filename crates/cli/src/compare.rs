@@ -9,7 +9,7 @@ pub use inferometer_analysis::verdict::Met;
 use inferometer_analysis::{Summary, table_import::is_under};
 use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, spec::PriceKeys};
 use inferometer_report::against_limit;
 use inferometer_report::judgement::{Judgement, Verdict};
 /// Why two results cannot be compared, or why the conditions of a gate cannot be evaluated.
@@ -18,6 +18,7 @@ use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
 
 use crate::bundle::{Bundle, is_bundle};
+use crate::price;
 use crate::stored::{self, group_and_server};
 
 /// A comparison, and the results of its gate.
@@ -109,20 +110,20 @@ const ACCEPTED: &str = "give a stored run, a tag, a bundle of runs, a summary.js
     file of another tool, a published table (FILE.md, FILE.md#SECTION), several of these separated \
     by commas, or GROUP/SERVER for all rounds of one server";
 
-/// Loads the results that a name refers to. The name is a stored run, a tag or a file with results, a list of these
+/// Loads the results that a name refers to, and bills them if keys of a price are given. The name is a stored run, a tag or a file with results, a list of these
 /// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
 /// If the name is none of these or contains a run twice, if a file has several tables and the name does not select one,
 /// or if a run has no results.
-pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
+pub fn subject(name: &str, store: &Path, price: &PriceKeys) -> Result<Subject, CompareError> {
     if !Path::new(name).exists() {
         if let Some((group, server)) = group_and_server(name) {
-            return rounds(name, group, server, store);
+            return rounds(name, group, server, store, price);
         }
         if name.contains(',') && !name.contains('#') {
             let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
-            let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
+            let runs = names.map(|name| one(name, store, price)).collect::<Result<Vec<_>, _>>()?;
             if let Some(twice) = Subject::first_duplicate(&runs) {
                 return Err(CompareError::new(format!(
                     "{name}: contains {twice} twice; give each run once"
@@ -136,28 +137,35 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
             };
         }
     }
-    one(name, store)
+    one(name, store, price)
 }
 
 /// All rounds of one server of a plan, as one subject.
-fn rounds(name: &str, group: &str, server: &str, store: &Path) -> Result<Subject, CompareError> {
+fn rounds(
+    name: &str,
+    group: &str,
+    server: &str,
+    store: &Path,
+    price: &PriceKeys,
+) -> Result<Subject, CompareError> {
     let store = Store::open_existing(store).map_err(CompareError::new)?;
     let runs = stored::rounds(name, group, server, &store).map_err(CompareError::new)?;
-    let subjects = runs.into_iter().map(of_stored).collect::<Result<Vec<_>, _>>()?;
+    let subjects =
+        runs.into_iter().map(|run| of_stored(run, price)).collect::<Result<Vec<_>, _>>()?;
     Ok(Subject::of_several(name, subjects))
 }
 
-fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
+fn one(name: &str, store: &Path, price: &PriceKeys) -> Result<Subject, CompareError> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
         None => (name, None),
     };
     let problem = |what: String| CompareError::new(format!("{path}: {what}"));
     if section.is_none() && is_bundle(Path::new(path)) {
-        return bundle(name, Path::new(path));
+        return bundle(name, Path::new(path), price);
     }
     if Path::new(path).is_file() {
-        return file(name, path, section).map_err(problem);
+        return file(name, path, section, price).map_err(problem);
     }
     if Path::new(path).is_dir() {
         let results = Path::new(path).join("summary.json");
@@ -173,14 +181,20 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
     let store = Store::open_existing(store).map_err(CompareError::new)?;
     // The runs with the same tag are repeats.
     let ids = store.find_all(name).map_err(CompareError::new)?;
-    let runs = ids.iter().map(|id| of_stored(store.run(id.as_str()).map_err(CompareError::new)?));
+    let runs =
+        ids.iter().map(|id| of_stored(store.run(id.as_str()).map_err(CompareError::new)?, price));
     let mut runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
 /// Opens a bundle, and returns its runs as one subject.
-fn bundle(name: &str, path: &Path) -> Result<Subject, CompareError> {
-    Bundle::open(path).map(|bundle| of_bundle(name, &bundle)).map_err(CompareError::new)
+fn bundle(name: &str, path: &Path, price: &PriceKeys) -> Result<Subject, CompareError> {
+    let mut bundle = Bundle::open(path).map_err(CompareError::new)?;
+    for run in &mut bundle.runs {
+        let plan = run.plan().ok();
+        price::bill(&mut run.summary, price, plan.as_ref(), name)?;
+    }
+    Ok(of_bundle(name, &bundle))
 }
 
 /// The runs of a bundle, as one subject.
@@ -206,14 +220,16 @@ pub fn of_bundle(name: &str, bundle: &Bundle) -> Subject {
 ///
 /// # Errors
 /// If the run has no results yet.
-fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
+fn of_stored(found: StoredRun, price: &PriceKeys) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
-    let summary =
+    let mut summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;
-    let subject = Subject::of_run(id, &summary);
     // The plan of another version of this program may be unreadable. The values that the plan requested are then
     // unknown.
-    Ok(match Plan::from_json(&found.plan_json) {
+    let plan = Plan::from_json(&found.plan_json);
+    price::bill(&mut summary, price, plan.as_ref().ok(), &id)?;
+    let subject = Subject::of_run(id, &summary);
+    Ok(match plan {
         Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
         Ok(_) | Err(_) => subject,
     })
@@ -221,11 +237,20 @@ fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
 
 /// Loads the results in a file: a summary of this program, or a format that `import` supports. If the file contains
 /// several results, `section` selects one.
-fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
+fn file(
+    name: &str,
+    path: &str,
+    section: Option<&str>,
+    price: &PriceKeys,
+) -> Result<Subject, String> {
+    let billed = |mut summary: Summary| {
+        price::bill(&mut summary, price, None, name).map_err(|error| error.to_string())?;
+        Ok(Subject::of_run(name, &summary))
+    };
     let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)
         .map_err(|error| format!("cannot be read: {error}"))?;
     if let Ok(summary) = serde_json::from_slice::<Summary>(&bytes) {
-        return Ok(Subject::of_run(name, &summary));
+        return billed(summary);
     }
     let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
     let imports = inferometer_formats::import::read(&file, &bytes).map_err(|error| {
@@ -247,7 +272,7 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
         found.retain(is_table);
     }
     match found.as_slice() {
-        [import] => Ok(Subject::of_run(name, &import.summary)),
+        [import] => billed(import.summary.clone()),
         found => {
             let sections: Vec<String> =
                 imports.iter().map(|import| headings(&import.summary).join(" / ")).collect();

@@ -85,6 +85,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod export;
 pub mod import;
+pub mod price;
 pub mod report;
 pub mod reproduce;
 

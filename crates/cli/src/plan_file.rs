@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use inferometer_run::PlanError;
 
-use crate::{other_tools, scenario};
+use crate::{other_tools, price, scenario};
 
 /// The origin of the keys that override a plan file.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +139,12 @@ fn checked(mut keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanEr
         }
         unread.len() == before
     });
+    if let Some(Value::String(text)) = keys.get_mut("price") {
+        match price::with_file(std::mem::take(text)) {
+            Ok(lines) => *text = lines,
+            Err(why) => unread.push(places.mistake("price", &why)),
+        }
+    }
     match Spec::from_keys(keys) {
         Ok(spec) => Ok(Spec { unread, ..spec }),
         Err(error) => {

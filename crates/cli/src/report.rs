@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::{Tool, ToolTable};
 use inferometer_model::{CellPlan, cell::trial_or_repeat_suffix};
-use inferometer_plan::Plan;
+use inferometer_plan::{Plan, spec::PriceKeys};
 use inferometer_predict::write_tables;
 use inferometer_report::{PlotFiles, Traces, notice_of};
 use inferometer_run::{FromLog, Outputs, summarise_log};
@@ -15,7 +15,7 @@ use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 
 use crate::stored_passes::{dialect_pass, expect_streams};
-use crate::{stored::plan_of, stored_error::StoredRunError};
+use crate::{price, stored::plan_of, stored_error::StoredRunError};
 
 /// The data of a report, computed again from a stored run.
 pub struct Report {
@@ -38,20 +38,26 @@ impl Report {
     /// # Errors
     /// If the log or the plan of the run cannot be read.
     pub fn of(stored: &StoredRun) -> Result<Self, StoredRunError> {
-        Self::made(stored, false)
+        Self::with(stored, false, &PriceKeys::default())
     }
 
-    /// Like [`Self::of`], with additional percentiles in which each failed request counts as infinity, even if the plan
-    /// of the run did not request them.
+    /// Like [`Self::of`], with additions that the plan of the run did not request: with `failures_as_inf`, percentiles in
+    /// which each failed request counts as infinity; with a price, costs. The keys of `price` that are absent are those of
+    /// the run.
     ///
     /// # Errors
-    /// In the same cases as [`Self::of`], and if the run was imported.
-    pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, StoredRunError> {
-        Self::made(stored, true)
-    }
-
-    fn made(stored: &StoredRun, failures_as_inf: bool) -> Result<Self, StoredRunError> {
+    /// In the same cases as [`Self::of`], if the run was imported and `failures_as_inf` is requested, or if the price has
+    /// a mistake.
+    pub fn with(
+        stored: &StoredRun,
+        failures_as_inf: bool,
+        price: &PriceKeys,
+    ) -> Result<Self, StoredRunError> {
         let run = stored.row.id.clone();
+        let keys = |plan: Option<&Plan>| match *price == PriceKeys::default() {
+            true => Ok(plan.map(|plan| plan.spec.price.clone()).unwrap_or_default()),
+            false => price::of_run(price, plan),
+        };
         if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
             if failures_as_inf {
                 return Err(StoredRunError::Refused(format!(
@@ -59,13 +65,15 @@ impl Report {
                         run are not computed again"
                 )));
             }
-            let summary = summary.clone();
+            let mut summary = summary.clone();
+            summary.set_price(&keys(None)?, None);
             return Ok(Self { summary, run, plan: None, traces: Traces::default(), cut: None });
         }
         let mut plan = plan_of(stored)?;
         if failures_as_inf {
             plan.spec.failures_as_inf = Some(true);
         }
+        plan.spec.price = keys(Some(&plan))?;
         let FromLog { summary, traces, cut, .. } = summarise_log(stored, &plan)?;
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }

@@ -169,6 +169,7 @@ impl StoredPrediction {
             let sweeps = summary.sweeps.iter_mut().filter(|answer| answer.cell() == cell);
             sweeps.for_each(|answer| answer.set_model(Some(range)));
         }
+        summary.set_price(&header.plan.spec.price, Some(&header.plan));
         judge_by_ranges(&mut summary, &header.plan);
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use inferometer::compare::with_result;
 use inferometer::compare::{Met, Options, compare as compare_results, conditions, subject};
+use inferometer_plan::spec::PriceKeys;
 use inferometer_report::{difference, gate_summary};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -29,7 +30,8 @@ pub fn compare(
     }
     let compared = py.detach(|| {
         let conditions = conditions(gate)?;
-        let (baseline, contender) = (subject(baseline, &store)?, subject(contender, &store)?);
+        let subject = |name| subject(name, &store, &PriceKeys::default());
+        let (baseline, contender) = (subject(baseline)?, subject(contender)?);
         let judged = compare_results(&baseline, &contender, Options { margin, seed }, &conditions)?;
         let all = std::slice::from_ref(&judged);
         let document = json!({

@@ -4,13 +4,26 @@
 //! difference, a first sentence states this.
 
 use inferometer_analysis::compare::{Comparison, Row, RowVerdict};
+use inferometer_analysis::cost::COMPARED;
 use inferometer_analysis::ranking::FIGURES;
 use inferometer_model::{Change, digits::counted};
 
 use crate::{compared_answers, significant};
 
-/// The answer in one or two sentences. For searches and sweeps: one sentence for each cell and tier.
+/// The answer in one to three sentences. For searches and sweeps: one sentence for each cell and tier. The last sentence
+/// is about the cost, if both runs have a price.
 pub(crate) fn answer(comparison: &Comparison) -> String {
+    let costs = comparison.rows.iter().filter(|row| is_cost(row));
+    let cost = first(costs).filter(|_| !comparison.is_same_run);
+    let cost = cost.map(|row| format!(" Cost: {}.", told(row)));
+    answer_on_speed(comparison) + &cost.unwrap_or_default()
+}
+
+fn is_cost(row: &Row) -> bool {
+    COMPARED.iter().any(|(name, _)| *name == row.figure)
+}
+
+fn answer_on_speed(comparison: &Comparison) -> String {
     let Comparison { baseline, contender, rows, .. } = comparison;
     if comparison.is_same_run {
         return format!(
@@ -31,12 +44,13 @@ pub(crate) fn answer(comparison: &Comparison) -> String {
         let why = why.unwrap_or("they have no common figure");
         return format!("{contender} and {baseline} cannot be compared: {why}.");
     }
-    let of = |is: fn(RowVerdict) -> bool| rows.iter().filter(move |row| is(row.verdict));
+    let on_speed = || rows.iter().filter(|row| !is_cost(row));
+    let of = |is: fn(RowVerdict) -> bool| on_speed().filter(move |row| is(row.verdict));
     let better = || of(|verdict| verdict == RowVerdict::Better);
     let worse = || of(|verdict| verdict == RowVerdict::Worse);
     let count = format!(
         "of {}, {} better and {} worse",
-        counted(rows.len(), "figure"),
+        counted(on_speed().count(), "figure"),
         better().count(),
         worse().count()
     );

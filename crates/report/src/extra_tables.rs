@@ -9,7 +9,9 @@ use inferometer_model::metrics::{reasoning, registry, ttft};
 use inferometer_model::{Statistic, stats::Spread};
 
 use crate::number::{in_table, length, two_decimals};
-use crate::{MISSING, Table, count, label, left, mark::marked, published, right, significant};
+use crate::{
+    MISSING, Table, cost, count, label, left, mark::marked, published, right, significant,
+};
 
 const STEADY_STATE: &str = "Steady state";
 
@@ -31,6 +33,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Ranks that differ", parts::ranks(summary)),
         ("Metrics of each server", parts::metrics(summary)),
         ("Goodput", goodput(summary)),
+        ("Cost", cost::table(summary)),
         ("With each failed request as +inf", failures_as_inf(summary)),
         (STEADY_STATE, steady_state(summary)),
     ]

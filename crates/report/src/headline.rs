@@ -5,7 +5,7 @@ use inferometer_model::digits::{self, with_ends};
 use inferometer_model::metrics::{job_data::Reuse, jobs::PER_HOUR, tpot, ttft};
 use inferometer_model::{PassKind, stats::Spread};
 
-use crate::{answers, label, significant, table};
+use crate::{answers, cost, label, significant, table};
 
 /// The results of more cells than this are not told one by one, but only those of the first and the last.
 const MOST_CELLS: usize = 4;
@@ -27,7 +27,7 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
             let user = one_user(cell.passes.first()?)?;
             Some(format!("{}: {user} These are only a few requests.", cell.plan()))
         });
-        return answers.iter().map(told).chain(single).collect();
+        return answers.iter().map(told).chain(single).chain(cost::sentences(summary)).collect();
     }
     let cells = summary.cells.iter();
     let mut all: Vec<String> = cells.filter_map(of_cell).collect();
@@ -36,6 +36,7 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
         let told = format!("{between} more pairs of lengths lie between these two: see the table.");
         all.splice(1..=between, [told]);
     }
+    all.extend(cost::sentences(summary));
     all
 }
 

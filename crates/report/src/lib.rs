@@ -48,6 +48,7 @@ pub mod ab_page;
 pub mod comparison;
 pub mod comparison_page;
 mod content;
+mod cost;
 mod document;
 mod extra_tables;
 pub mod fragment;

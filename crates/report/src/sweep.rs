@@ -18,7 +18,9 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
             evenly from 0 at its first token to 1 at its end. TTFT, TPOT and latency are means, and \
             absent if requests arrive faster than the server completes them. Latency: time from the \
             due time of a request to its end. Tokens/s per user: 1000 / TPOT. On the front: no \
-            other load has both more output tokens/s and more output tokens/s per user. The \
+            other load has both more output tokens/s and more output tokens/s per user. A tie with \
+            the front: no other load is better in one of them by more than both intervals, and at \
+            least as good in the other. The \
             interval of the saturated throughput in the answer also covers errors that all trials \
             share, so it can be wider than the interval in the table row of the same load.",
         significant(answer.confidence * 100.0)
@@ -92,6 +94,9 @@ fn words(answer: &SweepAnswer, level: &LevelAnswer) -> String {
     }
     if level.is_on_front {
         words.push("on the front");
+    }
+    if level.ties_front {
+        words.push("a tie with the front");
     }
     words.join("; ")
 }

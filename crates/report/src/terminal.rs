@@ -9,7 +9,7 @@ use inferometer_model::{Finding, Severity, visible};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::{Table, answers, extra_tables, headline, label, mark, table, text_table};
+use crate::{Table, answers, cost, extra_tables, headline, label, mark, table, text_table};
 
 /// Whether the text has ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,9 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     for (heading, table) in extra {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, 1, screen);
+    }
+    if let Some(sentence) = cost::legend(summary) {
+        let _ = writeln!(out, "{}", wrapped(&sentence, screen, 0, Paint::Dim));
     }
     let findings = listed("Findings", &summary.findings, screen);
     if !findings.is_empty() {

@@ -2,6 +2,7 @@
 //! of a run.
 
 use crate::cell::{is_longer, table_loads};
+use crate::cost::COMPARED;
 use crate::{Cell, Imported, PassSummary, Summary, prediction::Columns};
 use inferometer_model::metrics::{
     Direction, Value as MetricValue, latency_per_output_token, latency_per_token, registry,
@@ -72,6 +73,7 @@ fn values_of_passes() -> impl Iterator<Item = &'static Definition> {
 pub(super) fn is_compared(figure: &str) -> bool {
     let is_of_passes = values_of_passes().any(|metric| metric.result_key == figure);
     is_of_passes
+        || COMPARED.iter().any(|(name, _)| *name == figure)
         || Columns::NAMES.contains(&figure)
         || of_passes().any(|(known, _, _)| known == figure)
 }
@@ -140,6 +142,9 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
                 for metric in values_of_passes() {
                     let more = metric.direction == Some(Direction::Higher);
                     series.push(over(metric.result_key, more, &|pass| pass.figure(metric)));
+                }
+                for (name, of) in &COMPARED {
+                    series.push(over(name, false, &|pass| Some(of(pass.cost.as_ref()?)?.usd)));
                 }
             }
             if kind == PassKind::OneByOne || !has_alone {

@@ -83,6 +83,7 @@ impl Subject {
             ("model", Some(target.model.clone())),
             ("dialect", Some(target.dialect.clone())),
             ("profile", target.profile.clone()),
+            ("price", summary.price.as_ref().map(|bill| bill.price.clone())),
             ("host", summary.environment.host.clone()),
             ("kernel", summary.environment.kernel.clone()),
             ("program", Some(summary.tool.version.clone())),

@@ -57,8 +57,11 @@ impl Course {
             return None;
         }
         let tokens = record.outcome.is_complete().then_some(timeline.output_tokens);
+        let all_tokens =
+            tokens.map_or(0, |output| output.saturating_add(record.input_tokens().unwrap_or(0)));
         let ended = record.ended.unwrap_or(send);
-        self.0.push(SentRequest { send, index: record.index, due: record.due, ended, tokens, met });
+        let (index, due) = (record.index, record.due);
+        self.0.push(SentRequest { send, index, due, ended, tokens, all_tokens, met });
         Some(self.0.len() as u32 - 1)
     }
 

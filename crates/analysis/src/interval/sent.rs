@@ -11,6 +11,8 @@ pub(crate) struct SentRequest {
     pub ended: Nanos,
     /// The number of output tokens; absent if the request did not complete.
     pub tokens: Option<u32>,
+    /// The number of prompt and output tokens, as far as they were counted; 0 if the request did not complete.
+    pub all_tokens: u32,
     /// Whether the request met all objectives of the goodput.
     pub met: bool,
 }

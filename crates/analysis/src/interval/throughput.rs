@@ -55,7 +55,9 @@ pub(crate) fn throughput(
 pub(crate) struct RateIntervals {
     pub requests_per_s: Option<[f64; 2]>,
     pub output_tokens_per_s: Option<[f64; 2]>,
+    pub total_tokens_per_s: Option<[f64; 2]>,
     pub goodput_per_s: Option<[f64; 2]>,
+    pub tokens_within_per_s: Option<[f64; 2]>,
     pub attainment: Option<[f64; 2]>,
 }
 
@@ -66,9 +68,19 @@ impl RateIntervals {
         let are_all_sent = layout.sent.len() as u64 == planned;
         let attainment = Some(layout).filter(|_| are_all_sent).and_then(attainment);
         let per_s = planned as f64 / duration_s;
+        let tokens_within =
+            |sent: &SentRequest| if sent.met { f64::from(sent.all_tokens) } else { 0.0 };
         Self {
             requests_per_s: rate(|sent| f64::from(u8::from(sent.tokens.is_some()))),
             output_tokens_per_s: rate(|sent| sent.tokens.map_or(0.0, f64::from)),
+            total_tokens_per_s: rate(|sent| f64::from(sent.all_tokens)),
+            tokens_within_per_s: match layout.begins_at_once {
+                true => rate(tokens_within),
+                false if are_all_sent => {
+                    mean(layout, tokens_within).map(|ends| ends.map(|end| end * per_s))
+                }
+                false => None,
+            },
             goodput_per_s: match layout.begins_at_once {
                 true => rate(|sent| f64::from(u8::from(sent.met))),
                 // In an open loop, the arrivals determine how many requests there are per second.
@@ -77,6 +89,16 @@ impl RateIntervals {
             attainment,
         }
     }
+}
+
+/// The 95 % interval of the mean of a value over all requests.
+fn mean(layout: &Layout, of: fn(&SentRequest) -> f64) -> Option<[f64; 2]> {
+    let part = |(&rank, at): (&u32, u32)| {
+        let total = of(&layout.sent[rank as usize]);
+        Contribution { at, total, weight: 1.0 }
+    };
+    let parts: Vec<Contribution> = layout.ranks.iter().zip(0..).map(part).collect();
+    Some(Series::new(layout, &parts)?.mean()?.interval)
 }
 
 /// The 95 % interval of the share of requests that met all objectives: Wilson's interval of as many independent requests

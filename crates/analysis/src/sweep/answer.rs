@@ -119,11 +119,14 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
             .zip(gpus)
             .map(|(all, gpus)| all.map(|all| all / f64::from(gpus))),
         is_on_front: false,
+        ties_front: false,
     }
 }
 
 /// Marks the levels on the Pareto front of two figures: output tokens per second in total, and output tokens per second
-/// for each user. No other level is better in one of the two figures and at least as good in the other.
+/// for each user. No other level is better in one of the two figures and at least as good in the other. A level ties with
+/// the front if no other level is better in one of the two figures by more than both intervals, and at least as good in the
+/// other.
 fn mark_front(levels: &mut [LevelAnswer]) {
     let point = |level: &LevelAnswer| {
         let point = (level.output_tokens_per_s?.value, level.tokens_per_s_per_user?.value);
@@ -137,6 +140,22 @@ fn mark_front(levels: &mut [LevelAnswer]) {
                 other.0 >= all && other.1 >= user && (other.0 > all || other.1 > user)
             };
             !points.iter().flatten().any(beats)
+        });
+    }
+    // The intervals of both figures.
+    type Ends = Option<(FigureInterval, FigureInterval)>;
+    let of = |level: &LevelAnswer| -> Ends {
+        let ends = (level.output_tokens_per_s?, level.tokens_per_s_per_user?);
+        Some(ends).filter(|_| level.is_settled)
+    };
+    let all: Vec<Ends> = levels.iter().map(of).collect();
+    for (level, own) in levels.iter_mut().zip(&all).filter(|(level, _)| !level.is_on_front) {
+        level.ties_front = own.is_some_and(|(tokens, user)| {
+            let beats = |(other, of_user): &(FigureInterval, FigureInterval)| {
+                (other.low > tokens.high && of_user.value >= user.value)
+                    || (of_user.low > user.high && other.value >= tokens.value)
+            };
+            !all.iter().flatten().any(beats)
         });
     }
 }
@@ -211,5 +230,35 @@ fn latency_at(sweep: &Sweep, load: f64) -> Option<f64> {
         }
         // Above all known loads: the latency at the highest of them, if it is near.
         None => known.last().filter(|(at, _)| *at > 0.95 * load).map(|(_, latency)| *latency),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_ties_with_the_front_unless_another_load_is_clearly_better() {
+        let level = |tokens: f64, user: f64, half: f64| {
+            let ends = |value: f64| serde_json::json!({ "value": value, "low": value - half, "high": value + half });
+            serde_json::from_value::<LevelAnswer>(serde_json::json!({
+                "by": "concurrency", "load": 1.0, "trials": 1, "requests": 9, "counted": 9, "completed": 9,
+                "is_settled": true, "is_overloaded": false, "requests_per_s": null,
+                "output_tokens_per_s": ends(tokens), "ttft_ms": null, "tpot_ms": null, "latency_ms": null,
+                "tokens_per_s_per_user": ends(user), "is_on_front": false,
+            }))
+            .expect("a level")
+        };
+        let mut levels = vec![
+            level(100.0, 50.0, 1.0),
+            level(200.0, 40.0, 1.0),
+            // Slightly worse in both than the one before, and clearly worse in one.
+            level(199.0, 39.5, 1.0),
+            level(150.0, 39.0, 1.0),
+        ];
+        mark_front(&mut levels);
+        let found = levels.iter().map(|level| (level.is_on_front, level.ties_front));
+        let expected = [(true, false), (true, false), (false, true), (false, false)];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 }

@@ -190,6 +190,10 @@ pub struct LevelAnswer {
     /// Whether no other load is better in one of `output_tokens_per_s` and `tokens_per_s_per_user`, and at least as
     /// good in the other.
     pub is_on_front: bool,
+    /// Whether the load is not on the front, but no other load is better in one of the two by more than both intervals,
+    /// and at least as good in the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ties_front: bool,
 }
 
 impl SweepAnswer {

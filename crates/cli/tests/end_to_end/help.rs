@@ -10,7 +10,10 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 91] = [
+const EXAMPLES: [&str; 94] = [
+    "--price 2/gpu-hour",
+    "--gpus 2 --price 2/gpu-hour",
+    "--price-split 4 --price 2/gpu-hour",
     "--target https://localhost:3",
     "--balance least-in-flight",
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",

@@ -25,6 +25,7 @@ mod limits;
 mod loads;
 mod manual;
 mod memory;
+mod money;
 mod observe;
 mod outcomes;
 mod own_profiles;

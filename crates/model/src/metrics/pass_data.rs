@@ -21,6 +21,8 @@ pub struct PassData {
     pub tokens: TokenCurve,
     /// The number of requests that met every objective on requests; absent without such objectives.
     pub met: Option<u64>,
+    /// Prompt and output tokens of these requests, as far as they were counted.
+    pub met_tokens: u64,
     /// The number of requests that completed.
     pub completed: u64,
     /// Prompt tokens of the completed requests, as far as they were counted.

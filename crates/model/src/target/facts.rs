@@ -12,6 +12,12 @@ const BY_USER: &str = "stated by the user";
 const MAX_SEQUENCE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
 /// The limits on a prompt without its output, in tokens. TGI uses one of these two names, depending on its version.
 const MAX_PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
+/// The names of tensor, pipeline and data parallelism.
+const PARALLELISM: [&[&str]; 3] = [
+    &["tensor_parallel_size", "tp_size", "tp"],
+    &["pipeline_parallel_size", "pp_size", "pp"],
+    &["data_parallel_size", "dp_size", "dp"],
+];
 
 /// One of the two sides of a comparison in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -125,6 +131,43 @@ impl Facts {
         }
         let stated = self.others.get(name).or_else(|| self.others.get(&format!("--{flag}")))?;
         Some(stated.as_str()).filter(|value| !["none", "None", ""].contains(value))
+    }
+
+    /// The number of cards of one server, from its degrees of parallelism, and these as text. `None` if neither the
+    /// server nor the command with which it was started names any, or if one is no number.
+    pub fn cards(&self) -> Option<(u32, String)> {
+        let found = PARALLELISM.map(|names| self.degree(names));
+        // With attention that is parallel over data, the ranks of this kind are the same cards.
+        let is_again = self
+            .setting("enable_dp_attention")
+            .is_some_and(|value| !value.eq_ignore_ascii_case("false"));
+        let counted = found[..if is_again { 2 } else { 3 }].iter().flatten();
+        let cards = counted
+            .map(|(_, value)| value.parse().ok())
+            .try_fold(1_u32, |all, one| all.checked_mul(one?))?;
+        let texts: Vec<String> =
+            found.iter().flatten().map(|(name, value)| format!("{name} {value}")).collect();
+        (!texts.is_empty()).then(|| (cards, texts.join(", ")))
+    }
+
+    /// A degree of parallelism with the name under which it was found.
+    fn degree(&self, names: &[&'static str]) -> Option<(&'static str, &str)> {
+        let stated = names.iter().find_map(|name| Some((*name, self.setting(name)?)));
+        let command = self.others.get("command").map_or("", String::as_str);
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let in_command = || {
+            let mut places =
+                (0..words.len()).flat_map(|at| names.iter().map(move |name| (at, *name)));
+            places.find_map(|(at, name)| {
+                let (flag, value) = words[at]
+                    .split_once('=')
+                    .map_or((words[at], None), |(flag, value)| (flag, Some(value)));
+                let is_its =
+                    flag.starts_with('-') && flag.trim_start_matches('-').replace('-', "_") == name;
+                Some((name, value.or_else(|| words.get(at + 1).copied())?)).filter(|_| is_its)
+            })
+        };
+        stated.or_else(in_command)
     }
 
     fn limit(&self, names: &[&'static str]) -> Option<(&'static str, u64)> {
@@ -263,5 +306,23 @@ mod tests {
         let facts = Facts::stated(from_value(of_server).expect("texts"));
         assert_eq!((&facts.origin, facts.card_is_by_user), (&Origin::default(), false));
         assert_eq!((facts.card(), facts.speed), (Some("L4"), Some(2.0)));
+    }
+
+    #[test]
+    fn the_cards_of_a_server_follow_from_its_degrees_of_parallelism() {
+        for (facts, cards) in [
+            (json!({ "tensor_parallel_size": "4", "pipeline_parallel_size": "2" }), Some(8)),
+            (json!({ "--tensor-parallel-size": "2", "--data-parallel-size": "4" }), Some(8)),
+            (json!({ "tp_size": "8", "dp_size": "8", "enable_dp_attention": "true" }), Some(8)),
+            (json!({ "dp_size": "2", "enable_dp_attention": "False", "tp_size": "2" }), Some(4)),
+            (json!({ "command": "vllm serve m -tp 4 --pipeline-parallel-size=2" }), Some(8)),
+            (json!({ "command": "vllm serve m --max-num-seqs 4" }), None),
+            (json!({ "tensor_parallel_size": "many" }), None),
+            (json!({ "tp_size": "65536", "dp_size": "65536" }), None),
+            (json!({}), None),
+        ] {
+            let found: Facts = from_value(facts.clone()).expect("facts");
+            assert_eq!(found.cards().map(|(cards, _)| cards), cards, "{facts}");
+        }
     }
 }

@@ -200,6 +200,7 @@ impl Spec {
         };
         plan.hide_secrets();
         ab::add(self, &mut plan, &mut mistakes);
+        self.price.check(self.sweep.is_some(), &mut mistakes);
         if let Some(loops) = self.loops.filter(|loops| !(1..=MAX_LOOPS).contains(loops)) {
             mistakes.add("loops", format!("{loops} is not a number from 1 to {MAX_LOOPS}"));
         }

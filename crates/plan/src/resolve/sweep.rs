@@ -3,7 +3,7 @@
 use inferometer_model::metrics::slo::{self, Comparison, Objective};
 
 use super::search::{at_least_1, share, varied};
-use crate::spec::{Mistakes, Spec, levels, values};
+use crate::spec::{MAX_GPUS, Mistakes, Spec, levels, values};
 use crate::sweep::{FEWEST_REQUESTS, SweepPlan};
 use crate::{search::Over, spec::limits::MAX_IN_FLIGHT};
 
@@ -16,8 +16,6 @@ const PRECISION_OF_RATE: f64 = 0.05;
 const MAX_CONCURRENCY: u32 = 1_024;
 const MAX_REQUESTS: u64 = 30_000;
 const MAX_TRIALS: u32 = 40;
-/// The maximum number of cards. No server has as many.
-const MAX_GPUS: u32 = 65_536;
 
 /// The sweep of a spec, if it has one.
 pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
@@ -76,7 +74,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
         max_requests: at_least_1("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
         max_trials: at_least_1("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
         max_time,
-        gpus: asked.gpus,
+        gpus: spec.price.gpus.or(asked.gpus),
     })
 }
 

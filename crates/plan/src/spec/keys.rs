@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    AbSpec, Addresses, ObserveKeys, SearchSpec, ServerSpec, Stages, SweepSpec, Value, WorkloadKeys,
+    AbSpec, Addresses, ObserveKeys, PriceKeys, SearchSpec, ServerSpec, Stages, SweepSpec, Value,
+    WorkloadKeys,
 };
 
 /// The keys of a plan file; the flags have the same names with dashes. Everything is optional. The module `left_out`
@@ -297,6 +298,10 @@ pub struct Spec {
     #[serde(flatten)]
     #[command(flatten)]
     pub observe: ObserveKeys,
+    /// What the server's hardware costs.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub price: PriceKeys,
     /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed
     /// request counts as infinity
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -117,6 +117,8 @@ static LEFT_OUT: &[LeftOut] = left_out! {
     Ab Refused &["stages"] => "cannot be used: the load of a block is constant; give one --rate or --concurrency";
     Ab Refused &["replay", "replay_rows", "replay_speed"] => BLOCK_ARRIVALS;
     Ab Accepted &["trace_scale"] => BLOCK_ARRIVALS;
+    Ab Refused &["price", "gpus", "price_split"] =>
+        "is for one server; leave it out (`inferometer compare` takes a price)";
     Ab Refused &["slo", "goodput"] => "is for one server (`inferometer run`); for two servers give --gate";
     Ab Refused &["dump_workload"] => "cannot be used: two servers would write the same file; leave it out";
     Ab Accepted &["prompts_per_group", "block_concurrency"] =>
@@ -197,7 +199,9 @@ mod tests {
 
     #[test]
     fn every_refused_key_in_a_plan_file_has_its_error() {
-        let texts = ["stages", "replay", "until", "slo", "goodput", "dump_workload"];
+        let texts = [
+            "stages", "replay", "until", "slo", "goodput", "dump_workload", "price", "price_split",
+        ];
         let switches = ["replay_rows", "scale", "stop_when_saturated"];
         let lists = ["passes", "concurrency", "rate"];
         for row in LEFT_OUT.iter().filter(|row| row.in_file == Refused) {

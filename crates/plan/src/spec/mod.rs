@@ -14,6 +14,7 @@ pub(crate) mod levels;
 pub mod limits;
 mod mistakes;
 mod observe;
+mod price;
 mod rows;
 mod search;
 mod server;
@@ -39,6 +40,7 @@ pub use left_out::{PlanCommand, keys_left_out, takes_workload};
 pub use levels::{StageTable, Stages};
 pub use limits::MAX_LENGTH;
 pub use observe::ObserveKeys;
+pub use price::{CardPrice, Price, PriceKeys};
 pub use rows::RowsKeys;
 pub use search::SearchSpec;
 pub use server::{CommandLine, ServerSpec};
@@ -53,6 +55,7 @@ pub use workload_plan::{Grid, WorkloadPlan};
 pub(crate) use left_out::refuse;
 pub(crate) use mistakes::Mistakes;
 pub use mistakes::{SpecError, toml_mistake, without_texts};
+pub(crate) use price::MAX_GPUS;
 pub(crate) use workload::Asked;
 
 impl Spec {

@@ -42,8 +42,7 @@ pub struct SweepSpec {
     /// completed [default: no limit]
     #[arg(long, value_name = "SPAN", help_heading = "Sweep")]
     pub max_time: Option<Value>,
-    /// Number of cards of the server, for tokens per second per card [default: the cards of --cards
-    /// that are observed; with --predict, the cards of the engine]
-    #[arg(long, value_name = "N", help_heading = "Sweep")]
+    /// Number of cards of the server; the flag is that of [`super::PriceKeys`], which is meant if both are given.
+    #[arg(skip)]
     pub gpus: Option<u32>,
 }

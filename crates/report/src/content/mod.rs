@@ -12,7 +12,7 @@ use inferometer_model::{Finding, Severity};
 
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::{
-    MISSING, Table, Traces, answers, chart::Chart, extra_tables, headline, label, left, mark,
+    MISSING, Table, Traces, answers, chart::Chart, cost, extra_tables, headline, label, left, mark,
     published, right, table,
 };
 
@@ -225,6 +225,7 @@ fn figures(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(table));
     }
+    out.extend(cost::legend(summary).map(|sentence| Block::Paragraph(plain(sentence))));
     if !published::keeping(summary).is_empty() {
         let rules = published::rules().map(|(name, definition)| fact(name, definition));
         out.push(Block::List(rules.collect()));

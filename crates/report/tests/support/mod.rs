@@ -61,6 +61,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         sweeps: Vec::new(),
         ranks: Vec::new(),
         errors: None,
+        price: None,
     }
 }
 
@@ -151,6 +152,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         longer_than_asked: 0,
         output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),
         output_tokens_per_s_ci: None,
+        total_tokens_per_s_ci: None,
         tokens_from: Some(TokensFrom::Usage),
         reasoning_from: None,
         peak_concurrency: Some(planned),
@@ -171,6 +173,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         ]),
         figures: Figures::default(),
         intervals: Default::default(),
+        cost: None,
         jobs: None,
         structured: None,
         ttft_parts: None,
@@ -331,6 +334,8 @@ pub fn full() -> Summary {
         met: 48,
         requests_per_s: Some(3.84),
         requests_per_s_ci: None,
+        tokens: None,
+        tokens_per_s_ci: None,
         attainment: Some(0.75),
         attainment_ci: None,
     });

@@ -90,6 +90,7 @@ fn of_stored(
     let mut summary = summarise(facts, grid, findings);
     if let Some(before) = before {
         keep_prediction(&mut summary, before);
+        summary.set_price(&plan.spec.price, Some(plan));
         judge_by_ranges(&mut summary, plan);
     }
     summary

@@ -125,7 +125,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let advice = by_client.filter(|of| doubtful(*of)).map(|_| advice.to_owned());
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
-    Summary {
+    let mut summary = Summary {
         schema: SUMMARY_SCHEMA.to_owned(),
         tool: Tool { name: "inferometer".to_owned(), version: facts.tool_version.to_owned() },
         run_id: facts.run_id,
@@ -144,7 +144,10 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         sweeps,
         ranks: facts.ranks,
         errors: None,
-    }
+        price: None,
+    };
+    summary.set_price(&facts.plan.spec.price, Some(facts.plan));
+    summary
 }
 
 /// The cells with only their first pass, which has the lowest load of a sweep.
@@ -192,6 +195,7 @@ fn without_unserved(mut cell: Cell) -> Cell {
     for pass in cell.passes.iter_mut().filter(|pass| pass.outcomes.complete == 0) {
         (pass.requests_per_s, pass.output_tokens_per_s) = (None, None);
         (pass.requests_per_s_ci, pass.output_tokens_per_s_ci) = (None, None);
+        pass.total_tokens_per_s_ci = None;
     }
     cell::cell(cell.input_length, cell.output_length, cell.passes)
 }

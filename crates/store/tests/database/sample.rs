@@ -171,5 +171,6 @@ pub fn summary(run: &RunId) -> Summary {
         sweeps: Vec::new(),
         ranks: Vec::new(),
         errors: None,
+        price: None,
     }
 }

@@ -182,6 +182,7 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         sweeps: Vec::new(),
         ranks: Vec::new(),
         errors: None,
+        price: None,
     }
 }
 

@@ -6,8 +6,10 @@ use crate::command_line::{Failure, files, first_of, print, tell};
 use crate::compare::{
     GatedComparison, Subject, compare as compare_results, conditions, judgement, subject,
 };
+use crate::price;
 use clap::Args;
 use inferometer_analysis::compare::Options;
+use inferometer_plan::spec::PriceKeys;
 use inferometer_report::{difference, gate_summary, judgement::Judgement, junit};
 
 /// The file name that stands for standard output.
@@ -49,6 +51,8 @@ pub struct CompareArgs {
     /// Seed of the random resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    price: PriceKeys,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
@@ -74,10 +78,11 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
     arguments.check_files()?;
     let options = Options { margin: arguments.margin / 100.0, seed: arguments.seed };
-    let baseline = arguments.subject(&arguments.baseline)?;
+    let price = price::given(&arguments.price)?;
+    let baseline = arguments.subject(&arguments.baseline, &price)?;
     let mut judged = Vec::new();
     for name in &arguments.contenders {
-        let contender = arguments.subject(name)?;
+        let contender = arguments.subject(name, &price)?;
         judged.push(compare_results(&baseline, &contender, options, &conditions)?);
     }
     let judgement = judgement(&judged, arguments.strict);
@@ -97,8 +102,8 @@ impl CompareArgs {
     }
 
     /// The results of the run or file with this name.
-    fn subject(&self, name: &str) -> Result<Subject, Failure> {
-        let found = subject(name, &self.store);
+    fn subject(&self, name: &str, price: &PriceKeys) -> Result<Subject, Failure> {
+        let found = subject(name, &self.store, price);
         // The word after `--markdown` is parsed as a run, because a value of this flag needs `=`. The user may have
         // meant an output file.
         if found.is_err()

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::command_line::{Failure, print, screen, tell};
 use crate::compare::{GatedComparison, judgement};
+use crate::price;
 use crate::report::{Report, by_other_tool};
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use inferometer_analysis::Summary;
 use inferometer_formats::dialect::Tool;
+use inferometer_plan::spec::PriceKeys;
 use inferometer_predict::tables;
 use inferometer_report::plot::{Form, Theme};
 use inferometer_report::{PlotFiles, ab, json, terminal};
@@ -45,6 +47,8 @@ pub struct ReportArgs {
     /// request counts as infinity
     #[arg(long, conflicts_with = "dialect")]
     failures_as_inf: bool,
+    #[command(flatten)]
+    price: PriceKeys,
     /// Print one JSON document on stdout, and nothing else; for one run only
     #[arg(long)]
     json: bool,
@@ -98,13 +102,11 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     {
         return of_ab(arguments, &store, name);
     }
+    let price = price::given(&arguments.price)?;
     let mut made = Vec::new();
     for name in &arguments.runs {
         let run = store.run(name).map_err(Failure::usage)?;
-        let report = match arguments.failures_as_inf {
-            true => Report::with_failures_as_inf(&run)?,
-            false => Report::of(&run)?,
-        };
+        let report = Report::with(&run, arguments.failures_as_inf, &price)?;
         report.cut.iter().for_each(warn);
         made.push(report);
     }
@@ -128,6 +130,11 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
 /// Computes the result of an `ab` comparison again from the logs of its runs. Prints and writes the result, and states
 /// whether the gate is met.
 fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
+    if arguments.price != PriceKeys::default() {
+        return Err(Failure::usage(format!(
+            "--price: applies to single runs; `inferometer runs` lists the runs of {name}"
+        )));
+    }
     if arguments.failures_as_inf {
         return Err(Failure::usage(format!(
             "--failures-as-inf: applies to single runs; `inferometer runs` lists the runs of {name}"

@@ -7,7 +7,7 @@ use crate::command_line::{Failure, print, screen, tell};
 use crate::report::Report;
 use crate::stored::{plan_of, row_json};
 use clap::Args;
-use inferometer_plan::{Plan, TargetPlan, shell};
+use inferometer_plan::{Plan, TargetPlan, shell, spec::PriceKeys};
 use inferometer_report::{plan_toml, terminal};
 use inferometer_run::results::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
@@ -51,7 +51,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let mut run = store.run(&arguments.run).map_err(Failure::usage)?;
     if arguments.failures_as_inf {
-        let report = Report::with_failures_as_inf(&run)?;
+        let report = Report::with(&run, true, &PriceKeys::default())?;
         report.cut.iter().for_each(|error| tell(&format!("warning: {error}")));
         run.summary = Some(report.summary);
     }

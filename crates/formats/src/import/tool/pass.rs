@@ -270,6 +270,7 @@ fn without_intervals(folded: &mut PassSummary) {
         }
     }
     (folded.requests_per_s_ci, folded.output_tokens_per_s_ci) = (None, None);
+    folded.total_tokens_per_s_ci = None;
     folded.intervals = Intervals {
         of: None,
         none_because: Some("the file does not state when requests were sent".to_owned()),
