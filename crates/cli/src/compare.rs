@@ -56,10 +56,21 @@ pub fn compare(
     conditions: &[Condition],
 ) -> Result<GatedComparison, CompareError> {
     let comparison = compare_figures(baseline, contender, options).map_err(CompareError::new)?;
+    let runs = [baseline, contender].map(|subject| subject.runs());
+    Ok(GatedComparison { runs, ..judged_rows(comparison, conditions)? })
+}
+
+/// Evaluates the conditions of a gate on a comparison.
+///
+/// # Errors
+/// If a condition names a figure that cannot be compared.
+pub fn judged_rows(
+    comparison: Comparison,
+    conditions: &[Condition],
+) -> Result<GatedComparison, CompareError> {
     let gate = judge(conditions, &comparison)
         .map_err(|error| CompareError::new(format!("--gate: {error}")))?;
-    let runs = [baseline, contender].map(|subject| subject.runs());
-    Ok(GatedComparison { comparison, gate, runs })
+    Ok(GatedComparison { comparison, gate, runs: Default::default() })
 }
 
 /// The conditions of all gates whose result is `met`, as texts, each with its difference and its place, such as the

@@ -31,6 +31,7 @@ pub mod charts;
 pub mod page;
 pub mod plot;
 pub mod trace;
+pub mod trend;
 
 mod answers;
 pub mod published;

@@ -23,6 +23,7 @@ mod session;
 mod target;
 mod target_error;
 pub mod team;
+mod trend;
 mod verdict;
 
 pub use ab::again::{AnsweredAgain, answered_again, write as write_ab};
@@ -54,4 +55,5 @@ pub use target::servers::{SERVER_GUARD, Servers, Start};
 pub use target::{noise::noise_of, spread::ServerSpread};
 pub use target_error::{ProcessError, TargetError};
 pub use team::{Team, check_ranks};
+pub use trend::trend;
 pub use verdict::{Strictness, judge, judge_results};

@@ -16,16 +16,18 @@ pub(crate) enum Section {
     Runs,
     Live,
     Records,
+    Trend,
     Definitions,
     /// The page belongs to no section of the navigation.
     Other,
 }
 
 /// The sections in the navigation.
-const NAVIGATION: [(Section, &str, &str); 4] = [
+const NAVIGATION: [(Section, &str, &str); 5] = [
     (Section::Runs, "/", "Runs"),
     (Section::Live, "/live", "Live"),
     (Section::Records, "/records", "Records"),
+    (Section::Trend, "/trend", "Trend"),
     (Section::Definitions, "/metrics", "Definitions"),
 ];
 

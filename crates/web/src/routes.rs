@@ -12,7 +12,7 @@ type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;
 
 /// All pages: the segments of the path, where `*` matches any segment, and the function. The first match
 /// is used.
-const ROUTES: [(&[&str], Page); 12] = [
+const ROUTES: [(&[&str], Page); 13] = [
     (&[], page::runs),
     (&["runs"], to_home),
     (&["style.css"], style),
@@ -21,6 +21,7 @@ const ROUTES: [(&[&str], Page); 12] = [
     (&["records"], page::records),
     (&["metrics"], page::definitions),
     (&["compare"], page::compare),
+    (&["trend"], page::trend),
     (&["runs", "*"], page::run),
     (&["runs", "*", "live"], page::live),
     (&["runs", "*", "events"], page::events),

@@ -22,6 +22,7 @@ mod row;
 mod series;
 mod subject;
 mod tools;
+mod trend;
 mod unmatched;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,7 @@ pub use reproduction::{Among, Reproduction, ReproductionResult};
 pub use row::BOUNDS_DRIFT;
 pub use series::{Series, TABLE_LOAD};
 pub use subject::Subject;
+pub use trend::{Differing, FEWEST_RUNS, FigureTrend, LevelChange, Trend, TrendRun};
 pub use unmatched::Unmatched;
 
 use inferometer_model::CellPlan;

@@ -10,7 +10,7 @@ use inferometer_model::{CellPlan, Code, Severity, code};
 use inferometer_plan::Plan;
 
 /// Names of facts. A difference in one of these facts may explain a difference in another one.
-const WORKLOAD: &str = "workload";
+pub(super) const WORKLOAD: &str = "workload";
 const PLAN: &str = "plan";
 const SALT: &str = "salt";
 const ROUND: &str = "round";

@@ -21,8 +21,9 @@ mod positions;
 mod search;
 mod sweep;
 mod timeline;
+mod trend;
 
-use inferometer_analysis::{PassSummary, Summary};
+use inferometer_analysis::{PassSummary, Summary, compare::Trend};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::{Traces, ab::AbDocument, comparison::Comparison, label, trace::PassTrace};
@@ -74,6 +75,11 @@ pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
 /// The charts of a comparison of two servers in blocks.
 pub fn of_ab(document: &AbDocument) -> Vec<Chart> {
     of(ab::charts(&document.ab), &document.runs)
+}
+
+/// The charts of a trend, one for each of its figures, but at most 16.
+pub fn of_trend(trend: &Trend) -> Vec<Chart> {
+    trend::charts(trend)
 }
 
 /// Sets the subject, the origin and the notice, which are the same for all charts of these runs.

@@ -10,6 +10,7 @@ mod live;
 mod records;
 mod run;
 mod runs;
+mod trend;
 
 pub(crate) use compare::compare;
 pub(crate) use definitions::definitions;
@@ -18,3 +19,4 @@ pub(crate) use live::{event, events, in_progress, live};
 pub(crate) use records::records;
 pub(crate) use run::run;
 pub(crate) use runs::runs;
+pub(crate) use trend::trend;

@@ -34,6 +34,8 @@ fn every_page_is_well_formed_and_no_text_becomes_markup() {
         "/metrics".to_owned(),
         "/compare".to_owned(),
         format!("/compare?run={b}&run={a}&run={c}"),
+        "/trend".to_owned(),
+        "/trend?tag=%3Cscript%3E".to_owned(),
         format!("/runs/{b}"),
         format!("/runs/{c}"),
         format!("/runs/{d}"),
@@ -291,4 +293,31 @@ fn the_dashboard_reads_a_store_while_others_write_and_never_writes_to_it() {
     assert!(reader.finish_run(&id, &summary, RunState::Complete, 0).is_err());
     let nowhere = made.folder.path().join("none.db");
     assert!(Site::open(&nowhere).is_err() && !nowhere.exists());
+}
+
+#[test]
+fn the_page_of_a_trend_names_the_run_since_which_figures_are_worse() {
+    let mut made = Made::new();
+    let mut ids = Vec::new();
+    for at in 0_u32..30 {
+        let slower = if at < 20 { 1.0 } else { 1.3 };
+        let noise = 1.0 + 0.01 * [0.3, -0.8, 0.5, 1.1, -1.2, 0.1, -0.4][at as usize % 7];
+        ids.push(made.complete(i64::from(at), at as u16, "chatglm3-6b", slower * noise));
+    }
+    for (at, id) in ids.iter().enumerate() {
+        let tags = ["nightly".to_owned(), format!("commit=c{at}")];
+        made.store.tag(id, &tags, &[]).unwrap();
+    }
+    let mut site = made.site();
+    let list = get(&mut site, "/trend").text();
+    assert!(list.contains("/trend?tag=nightly") && list.contains("(30 runs)"), "{list}");
+    assert!(!list.contains("commit="), "the tags of single runs are no series");
+    let page = get(&mut site, "/trend?tag=nightly").text();
+    check(&page);
+    assert!(
+        page.contains("since c20") && page.contains("worse (") && page.contains("<svg"),
+        "{page}"
+    );
+    let days = get(&mut site, "/trend?tag=nightly&by=run").text();
+    assert!(days.contains(&format!("since {}", ids[20])), "{days}");
 }

@@ -38,6 +38,7 @@ mod simulated_target;
 mod sweep;
 mod tag;
 mod trace;
+mod trend;
 mod web;
 
 use clap::Subcommand;
@@ -81,6 +82,9 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Compare runs with a baseline, metric by metric; --gate sets conditions for CI.
     Compare(compare::CompareArgs),
+    /// Show the figures of runs with a tag over time, such as nightly runs, and since when a figure is
+    /// worse or better; --gate sets conditions for CI.
+    Trend(trend::TrendArgs),
     /// Import published tables, logs, results of other tools, and bundles into the store.
     Import(import::ImportArgs),
     /// List the stored runs, filtered by model, engine, card, tag, date, state and kind.
@@ -159,6 +163,7 @@ impl Command {
             }
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
+            Self::Trend(arguments) => trend::trend(&arguments),
             Self::Import(arguments) => import::import(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Show(arguments) => show::show(&arguments),
