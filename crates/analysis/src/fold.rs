@@ -8,9 +8,9 @@ use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::pass::{Goodput, is_field};
 use crate::{
     Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
-    failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, parts::PartsFold,
-    per_request::PerRequest, serving_run::ServingRunFold, structured::StructuredSummary,
-    ttft_parts::TtftFold,
+    failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, media::MediaFold, parts::PartsFold,
+    per_request::PerRequest, pooled::PooledFold, serving_run::ServingRunFold,
+    structured::StructuredSummary, ttft_parts::TtftFold,
 };
 use inferometer_model::metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
@@ -57,6 +57,9 @@ pub struct PassFold {
     /// Additional figures, in the definitions of a published record, for the workload of that record.
     blocks: Option<Box<BlockFold>>,
     serving_run: Option<Box<ServingRunFold>>,
+    /// What the plan asks for as media, and their figures.
+    media: (String, MediaFold),
+    pooled: PooledFold,
     observed: Observed,
     instrument: InstrumentFold,
 }
@@ -100,6 +103,8 @@ impl PassFold {
             servers: Vec::new(),
             blocks: None,
             serving_run: None,
+            media: (String::new(), MediaFold::default()),
+            pooled: PooledFold::default(),
             observed: Observed::default(),
             instrument: InstrumentFold::default(),
         }
@@ -154,6 +159,13 @@ impl PassFold {
     #[must_use]
     pub fn as_serving_run(mut self) -> Self {
         self.serving_run = Some(Box::default());
+        self
+    }
+
+    /// Sets what the plan asks for as media, in words.
+    #[must_use]
+    pub fn of_media(mut self, plan: String) -> Self {
+        self.media.0 = plan;
         self
     }
 
@@ -224,6 +236,8 @@ impl PassFold {
         let input_tokens = timeline.record.input_tokens();
         self.structured.add(timeline);
         self.ttft.add(timeline);
+        self.media.1.add(timeline);
+        self.pooled.add(timeline);
         self.data.completed += 1;
         self.data.tokens.add(&timeline.events);
         // An answer without any event: its tokens are known to have come by its finish reason.
@@ -329,6 +343,8 @@ impl PassFold {
             jobs: self.data.jobs.totals().map(|totals| JobsSummary::of(totals, self.job_load)),
             structured: self.structured.finish(),
             ttft_parts: self.ttft.finish(server.as_ref()),
+            media: self.media.1.finish(self.media.0, duration_s).map(Box::new),
+            pooled: self.pooled.finish(duration_s),
             classes: self.classes.finish(layout),
             servers,
             ranks,

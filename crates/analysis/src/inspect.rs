@@ -14,6 +14,7 @@ mod forms;
 mod hidden;
 mod lengths;
 mod parts;
+mod pooled;
 mod reasons;
 mod saturated;
 mod server;
@@ -81,6 +82,7 @@ checks! {
     server_times::TimesOfServer,
     think::ThinkInText,
     forms::Forms,
+    pooled::PooledInputs,
 }
 
 /// Checks the records of one pass, in any order.
@@ -196,7 +198,7 @@ impl Inspector {
         }
         self.completed += 1;
         let (_, from) = timeline.counted;
-        let is_missing = record.usage.completion.is_none();
+        let is_missing = record.usage.completion.is_none() && record.pooled.is_none();
         self.without_usage += u64::from(is_missing);
         self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
         self.without_input += u64::from(record.input_tokens().is_none());

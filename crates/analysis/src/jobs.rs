@@ -98,7 +98,8 @@ impl JobsSummary {
     }
 }
 
-fn quantiles(sorted: &[f64]) -> Option<Quantiles> {
+/// The distribution of sorted values; `None` if there are none.
+pub(crate) fn quantiles(sorted: &[f64]) -> Option<Quantiles> {
     let max = *sorted.last()?;
     Some(Quantiles {
         mean: sorted.iter().sum::<f64>() / sorted.len() as f64,

@@ -14,7 +14,8 @@ use crate::parts::{RankFigures, ServerFigures};
 use crate::{
     Distributions, Figures, blocks::BlockFigures, class::ClassSummary, cost::PassCost,
     failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
-    serving_run::ServingRun, structured::StructuredSummary, ttft_parts::TtftParts,
+    media::MediaSummary, pooled::PooledSummary, serving_run::ServingRun,
+    structured::StructuredSummary, ttft_parts::TtftParts,
 };
 
 /// The figures of one pass.
@@ -112,6 +113,12 @@ pub struct PassSummary {
     /// Where the time to the first token goes; absent if the server does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_parts: Option<TtftParts>,
+    /// Figures of the pictures and sounds; absent if no completed request has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Box<MediaSummary>>,
+    /// Figures of the inputs of embeddings or rankings; absent if requests generate text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<PooledSummary>,
     /// Figures of each class of requests; empty if no request has a class. Answers that a content filter ended also
     /// form a class.
     #[serde(default)]

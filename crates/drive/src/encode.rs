@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::load::Share;
+use inferometer_model::pooled::RERANK;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Said, Supply};
-use inferometer_model::{Record, Request, Sampling, Secrets, Source, SplitThink};
+use inferometer_model::{MediaSent, Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::{exchange::ResponseReader, http::request_head, structured::Forms};
 
 mod info;
 
-use crate::{SessionHeaders, session::Session, window::Lookahead};
+use crate::{SessionHeaders, outgoing::Outgoing, session::Session, window::Lookahead};
 
 pub(crate) use info::RequestInfo;
 
@@ -43,7 +44,11 @@ impl Endpoint {
 
 /// An encoded request.
 pub(crate) struct Encoded {
-    pub bytes: Vec<u8>,
+    pub outgoing: Outgoing,
+    /// What its media are.
+    pub media: MediaSent,
+    /// The number of its inputs, if its answer is not generated text; otherwise 0.
+    pub inputs: u32,
     /// Reads the response. For some dialects, the reader needs the prompt to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
@@ -175,9 +180,9 @@ impl Encoder {
             return;
         }
         let endpoint = server.checked_sub(1).map_or(&self.endpoint, |other| &self.others[other]);
-        let body = std::mem::take(&mut encoded.bytes);
-        encoded.bytes = self.head(endpoint, encoded.session, body.len());
-        encoded.bytes.extend_from_slice(&body);
+        let body = std::mem::take(&mut encoded.outgoing);
+        let head = self.head(endpoint, encoded.session, body.len());
+        encoded.outgoing = body.after(head);
     }
 
     fn head(&self, endpoint: &Endpoint, session: Option<Session>, length: usize) -> Vec<u8> {
@@ -239,7 +244,7 @@ impl Encoder {
             && self.draw()
         {}
         if let Some(encoded) = self.ahead.take(number) {
-            self.ahead_bytes -= encoded.bytes.len();
+            self.ahead_bytes -= encoded.outgoing.memory();
             if self.talks {
                 let also = self.source.begun(number);
                 self.add(number, also);
@@ -316,7 +321,7 @@ impl Encoder {
             Supply::Request(request) => match self.encode(&request, (self.ahead.end(), 0)) {
                 Ok(_) if !self.takes_next() => true,
                 Ok(encoded) => {
-                    self.ahead_bytes += encoded.bytes.len();
+                    self.ahead_bytes += encoded.outgoing.memory();
                     self.ahead.push(encoded);
                     true
                 }
@@ -350,9 +355,19 @@ impl Encoder {
             .body(request, &self.sampling, model, &self.changes)
             .map_err(|error| error.to_string())?;
         self.hasher.body(&body);
+        request.media.iter().for_each(|media| self.hasher.body(media.id.as_bytes()));
+        let body = Outgoing::of(body, &request.media)?;
+        let media = MediaSent::of(&request.media, body.len() as u64);
         let (info, stream) = (self.info(request), self.sampling.stream);
+        let expected = dialect.expected_results(request, &self.sampling);
+        let inputs = match expected {
+            None => 0,
+            Some(_) if dialect.name == RERANK => request.further.len().max(1) as u32,
+            Some(count) => count,
+        };
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
             .with_output_limit(info.output_limit)
+            .with_results(expected, inputs)
             .with_split_think(self.split_think)
             .with_form(self.forms.of(request, &self.sampling))
             .with_secrets(self.secrets.clone());
@@ -360,11 +375,14 @@ impl Encoder {
             true if request.session.is_none() => Some(Session::Conversation(of.0)),
             _ => request.session.map(Session::Prefix),
         };
-        let bytes = match self.others.is_empty() {
-            true => [self.head(&self.endpoint, session, body.len()), body].concat(),
+        let outgoing = match self.others.is_empty() {
+            true => {
+                let head = self.head(&self.endpoint, session, body.len());
+                body.after(head)
+            }
             false => body,
         };
-        Ok(Box::new(Encoded { bytes, reader, info, of, session }))
+        Ok(Box::new(Encoded { outgoing, media, inputs, reader, info, of, session }))
     }
 }
 

@@ -7,7 +7,7 @@ use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::memory::{KEPT, text_of_answer};
-use crate::{ANSWER_BYTES, encode::Encoded, of_answer, watch::InFlight};
+use crate::{ANSWER_BYTES, encode::Encoded, of_answer, outgoing::Outgoing, watch::InFlight};
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {
@@ -15,8 +15,7 @@ pub(crate) struct Exchange {
     /// The number of the conversation that the request belongs to, and its place there.
     of: (u32, u32),
     reader: ResponseReader,
-    bytes: Vec<u8>,
-    written: usize,
+    outgoing: Outgoing,
     /// The arrival of the latest token event, for the timeouts, and of the first token event.
     last_token: Option<Nanos>,
     first_token: Option<Nanos>,
@@ -57,8 +56,7 @@ impl Exchange {
             record,
             of: encoded.of,
             reader,
-            bytes: encoded.bytes,
-            written: 0,
+            outgoing: encoded.outgoing,
             last_token: None,
             first_token: None,
             counted_bytes: 0,
@@ -81,18 +79,16 @@ impl Exchange {
         InFlight { index, due, send_start, first: self.first_token, seen: now }
     }
 
-    /// The bytes that are left to send.
+    /// The next bytes that are left to send; empty if all are sent.
     pub fn unsent(&self) -> &[u8] {
-        &self.bytes[self.written..]
+        self.outgoing.unsent()
     }
 
     /// Records that the kernel accepted `count` bytes at the instant `at`.
     pub fn wrote(&mut self, count: usize, at: Nanos) {
-        self.written += count;
-        if self.written == self.bytes.len() && self.record.sent.is_none() {
+        self.outgoing.sent(count);
+        if self.unsent().is_empty() && self.record.sent.is_none() {
             self.record.sent = Some(at);
-            self.bytes = Vec::new();
-            self.written = 0;
         }
     }
 
@@ -205,6 +201,7 @@ impl Exchange {
         self.record.server_times = answer.server_times;
         self.record.skipped = answer.skipped;
         self.record.choices = answer.choices;
+        self.record.pooled.dimension = answer.dimension;
         Finished {
             record: self.record,
             of: self.of,

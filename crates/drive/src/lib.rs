@@ -13,6 +13,7 @@ mod exchange;
 mod job;
 mod live;
 mod memory;
+mod outgoing;
 mod session;
 mod timers;
 mod watch;

@@ -171,7 +171,7 @@ fn record(
             prompt: Some(request.prompt),
             completion: Some(request.output),
             cached: request.cached,
-            reasoning: None,
+            ..Usage::default()
         },
         ..Record::planned(context.number, index, request.due)
     }

@@ -56,7 +56,12 @@ fn complete() -> Record {
         ended: Some(Nanos(33 * MS)),
         outcome: Outcome::Complete,
         status: Some(200),
-        usage: Usage { prompt: Some(130), completion: Some(3), cached: Some(0), reasoning: None },
+        usage: Usage {
+            prompt: Some(130),
+            completion: Some(3),
+            cached: Some(0),
+            ..Usage::default()
+        },
         server_times: ServerTimes { queue_ms: Some(4), inference_ms: None, total_ms: Some(29) },
         ..Record::planned(1, 0, Nanos(MS))
     }

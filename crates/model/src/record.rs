@@ -19,7 +19,7 @@ pub use stated::{ServerTimes, Usage};
 pub use structured::{Structured, Verdict};
 pub use tokens::TokensFrom;
 
-use crate::{Nanos, Outcome};
+use crate::{MediaSent, Nanos, Outcome, Pooled};
 
 /// The version of the meaning of a [`Record`]. A reader refuses unknown versions.
 pub const RECORD_VERSION: u32 = 1;
@@ -126,7 +126,13 @@ pub struct Record {
     /// The place of the request in its job; `None` if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Box<JobCall>>,
-    /// Prompt tokens that the plan requests. 0 if the plan does not determine them, because the prompt
+    /// The pictures and sounds of the request.
+    #[serde(default, skip_serializing_if = "MediaSent::is_none")]
+    pub media: MediaSent,
+    /// The inputs of a request without output tokens, and the size of its answer.
+    #[serde(default, skip_serializing_if = "Pooled::is_none")]
+    pub pooled: Pooled,
+    /// Prompt tokens that the plan requests, without those of media. 0 if the plan does not determine them, because the prompt
     /// contains answers of the server.
     pub asked_input: u32,
     /// Requested output tokens.
@@ -237,10 +243,13 @@ impl Record {
         let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
         if self.due > at || waited {
             let never = Self::planned(self.pass, self.index, at);
-            let Self { class, job, asked_input, asked_output, output_limit, streamed, .. } = self;
+            let Self { class, job, media, pooled, asked_input, asked_output, .. } = self;
+            let Self { output_limit, streamed, .. } = self;
             return Self {
                 class,
                 job,
+                media,
+                pooled,
                 asked_input,
                 asked_output,
                 output_limit,

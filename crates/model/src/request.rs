@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::{CellPlan, record::JobCall};
+use crate::{CellPlan, Media, record::JobCall};
 
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
@@ -88,7 +88,14 @@ const CHOICE_FIELDS: [&str; 3] = ["n", "best_of", "num_return_sequences"];
 pub struct Request {
     /// The prompt.
     pub prompt: Prompt,
-    /// Prompt tokens that the plan requests.
+    /// The inputs after the first one, for requests without output tokens. If documents are ranked, the prompt is the
+    /// query, and these are the documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Prompt>,
+    /// The pictures and sounds after the text of the prompt. They are not written with the request: a plan makes them again.
+    #[serde(skip)]
+    pub media: Vec<Media>,
+    /// Prompt tokens that the plan requests, of all inputs together. They do not include those of media.
     pub input_tokens: u32,
     /// Prompt tokens, counted by the tokenizer that made the prompt; `None` without a tokenizer.
     pub counted_tokens: Option<u32>,
@@ -154,6 +161,8 @@ impl Request {
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt,
+            further: Vec::new(),
+            media: Vec::new(),
             input_tokens,
             counted_tokens: None,
             output_tokens,
@@ -165,7 +174,7 @@ impl Request {
     }
 }
 
-/// Computes the hash that identifies a sequence of canonical requests: SHA-256 over prompts, output lengths,
+/// Computes the hash that identifies a sequence of canonical requests: SHA-256 over prompts, media, output lengths,
 /// additional fields, start times or think times, conversations, sampling and order.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadHasher(Sha256);
@@ -190,13 +199,18 @@ impl WorkloadHasher {
     /// Adds the next request of the pass. `due_offset_ns` is its offset from the start of an open loop, or
     /// the think time of a turn.
     pub fn request(&mut self, request: &Request, due_offset_ns: Option<u64>) {
-        match &request.prompt {
-            Prompt::Text(text) => self.field(b'T', text.as_bytes()),
-            Prompt::TokenIds(ids) => {
-                let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-                self.field(b'I', &bytes);
+        for prompt in [&request.prompt].into_iter().chain(&request.further) {
+            match prompt {
+                Prompt::Text(text) => self.field(b'T', text.as_bytes()),
+                Prompt::TokenIds(ids) => {
+                    let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+                    self.field(b'I', &bytes);
+                }
+                Prompt::Messages(messages) => self.json(b'M', messages),
             }
-            Prompt::Messages(messages) => self.json(b'M', messages),
+        }
+        for media in &request.media {
+            self.field(b'V', media.id.as_bytes());
         }
         self.field(b'O', &request.output_tokens.to_le_bytes());
         if !request.extra_body.is_empty() {

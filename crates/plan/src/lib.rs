@@ -19,9 +19,10 @@ mod procedure;
 mod resolve;
 
 pub use parts::{
-    AgentsPlan, Answers, Balance, DrawnPlan, LaunchPlan, Lengths, MetricsAt, ObservePlan,
-    PrefixPlan, Repeat, RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan,
-    TraceWindow, Warmup,
+    AgentsPlan, Answers, AudioPlan, AudioSource, Balance, DrawnPlan, ImageFormat, ImageKind,
+    ImageSize, ImageSource, ImagesPlan, JPEG_QUALITY, LaunchPlan, Lengths, MediaPlan, MetricsAt,
+    ObservePlan, PoolingPlan, PrefixPlan, Repeat, RowsFormat, RowsPlan, SpreadPlan, TargetPlan,
+    TraceFormat, TracePlan, TraceWindow, Warmup,
 };
 pub use procedure::Procedure;
 pub use resolve::{Plan, Timeouts};

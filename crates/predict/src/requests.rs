@@ -55,6 +55,16 @@ impl Requests {
         context: &Context,
         config: &EngineConfig,
     ) -> Result<Option<Self>, RunError> {
+        if plan.pooling.is_some() {
+            return Err(RunError::plan(
+                "dialect (--dialect): a prediction is of generated text, not of embeddings or rankings",
+            ));
+        }
+        if plan.media.is_some() {
+            return Err(RunError::plan(
+                "images, audio: a prediction does not know the cost of pictures and sounds; leave them out",
+            ));
+        }
         if matches!(plan.workload, WorkloadPlan::Random) && context.dump.is_none() {
             return Ok(None);
         }

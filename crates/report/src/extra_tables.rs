@@ -2,7 +2,9 @@
 //! steady state, and others. A table without rows is left out. No figure is computed here.
 
 mod jobs;
+mod media;
 mod parts;
+mod pooled;
 
 use inferometer_analysis::{Summary, failures_as_inf::Latency, trust};
 use inferometer_model::metrics::{reasoning, registry, ttft};
@@ -25,6 +27,9 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Jobs", jobs::jobs(summary)),
         ("Critical path of a job, mean", jobs::paths(summary)),
         ("Cached prompt tokens of jobs", jobs::caches(summary)),
+        ("Embeddings and rankings (no TTFT, TPOT and output tokens)", pooled::pooled(summary)),
+        ("Pictures", media::pictures(summary)),
+        ("Sounds", media::sounds(summary)),
         ("Reasoning", reasoning(summary)),
         ("Tool calls and structured outputs", parts::forms(summary)),
         ("Where the time to the first token goes, mean", parts::first_token(summary)),

@@ -72,7 +72,12 @@ fn record(index: u32, tokens: u32, looks: Looks, noise: &mut Noise) -> Record {
         outcome: Outcome::Complete,
         status: Some(200),
         finish_reason: Some("length".to_owned()),
-        usage: Usage { prompt: Some(128), completion: Some(tokens), cached: None, reasoning: None },
+        usage: Usage {
+            prompt: Some(128),
+            completion: Some(tokens),
+            cached: None,
+            ..Usage::default()
+        },
         ..Record::planned(0, index, Nanos(start))
     }
 }

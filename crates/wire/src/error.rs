@@ -1,6 +1,6 @@
 //! The errors of encoding requests, and the messages in servers' error bodies.
 
-use inferometer_model::{Prompt, Secrets, record};
+use inferometer_model::{MediaKind, Prompt, Secrets, record};
 use serde_json::{Map, Value};
 
 /// The maximum number of bytes of a body that are stored if the body is only quoted in an error message.
@@ -21,9 +21,23 @@ pub enum WireError {
             them, such as openai-chat"
     )]
     Messages { dialect: &'static str },
+    /// The dialect has no part for this kind of medium.
+    #[error(
+        "dialect {dialect} cannot send {kind}: use one that can, such as openai-chat (--dialect)"
+    )]
+    Media { dialect: &'static str, kind: &'static str },
 }
 
 impl WireError {
+    /// The error for a kind of medium that a dialect does not accept.
+    pub(crate) fn media(dialect: &'static str, kind: MediaKind) -> Self {
+        let kind = match kind {
+            MediaKind::Image => "pictures",
+            MediaKind::Audio => "sounds",
+        };
+        Self::Media { dialect, kind }
+    }
+
     /// The error for a prompt that a dialect does not accept.
     pub(crate) fn prompt(dialect: &'static str, prompt: &Prompt) -> Self {
         match prompt {

@@ -57,6 +57,13 @@ impl ResponseReader {
         self
     }
 
+    /// Sets the number of results that the request asks for (`None`: generated text), and the number of its inputs.
+    #[must_use]
+    pub fn with_results(mut self, expected: Option<u32>, inputs: u32) -> Self {
+        (self.body.parsed.expected, self.body.parsed.inputs) = (expected, inputs);
+        self
+    }
+
     /// Sets how the text of the answer is split into reasoning and answer; `None` leaves it as it is.
     #[must_use]
     pub fn with_split_think(mut self, how: Option<SplitThink>) -> Self {

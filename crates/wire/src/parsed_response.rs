@@ -37,6 +37,12 @@ pub struct ParsedResponse {
     /// Whether the last message has arrived: the dialect's end mark, such as `[DONE]`, or another message
     /// that ends the answer. No part of the answer follows.
     pub done: bool,
+    /// The numbers of each vector of the answer; 0 if it has none.
+    pub dimension: u32,
+    /// The number of results that the request asks for; `None` if its answer is generated text.
+    pub(crate) expected: Option<u32>,
+    /// The number of its inputs, if its answer is not generated text.
+    pub(crate) inputs: u32,
     /// The maximum number of output tokens that the request allows; `None` if it is unknown.
     pub(crate) output_limit: Option<u32>,
     /// The index of the current socket read.
@@ -262,6 +268,8 @@ impl ParsedResponse {
         self.usage.completion = usage.completion.or(self.usage.completion);
         self.usage.cached = usage.cached.or(self.usage.cached);
         self.usage.reasoning = usage.reasoning.or(self.usage.reasoning);
+        self.usage.image = usage.image.or(self.usage.image);
+        self.usage.audio = usage.audio.or(self.usage.audio);
     }
 
     /// Adds the reasoning to the output tokens if the events show that the server counts it on top of them: there are

@@ -95,6 +95,9 @@ pub enum WorkloadError {
     /// A data set that cannot be opened or read, is too large, or has the wrong format.
     #[error("data set {}: {reason}", path.display())]
     UnreadableDataSet { path: PathBuf, reason: String },
+    /// A picture or a sound, or a folder of them, that cannot be sent.
+    #[error("media {}: {reason}", path.display())]
+    Media { path: PathBuf, reason: String },
     /// A data set that is not valid JSON, or does not have the expected structure. `reason`: the message of the JSON
     /// parser, or the problem at this place.
     #[error("data set {}: row {row}, line {line}, column {column}: {reason}", path.display())]

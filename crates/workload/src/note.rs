@@ -20,6 +20,8 @@ pub enum Note {
     Reused { prompts: u64, available: u64 },
     /// Prompts whose rows were sent earlier in the run.
     RowsAgain { prompts: u64, rows: u64, sent: u64 },
+    /// Pictures or sounds of files are sent again. `files`: the number of files of this kind.
+    FilesAgain { kind: &'static str, files: u64 },
     /// Prompts without a turn that their conversation has before them.
     TurnLeftOut { prompts: u64, turn: &'static str },
     /// Blocks that may overlap an earlier block of the run. In the first n rounds through the corpus, no two blocks
@@ -32,7 +34,10 @@ impl Note {
     /// Whether the note depends on the prompts of earlier passes.
     pub fn depends_on_earlier(&self) -> bool {
         match self {
-            Self::Reused { .. } | Self::RowsAgain { .. } | Self::Overlapping { .. } => true,
+            Self::Reused { .. }
+            | Self::RowsAgain { .. }
+            | Self::Overlapping { .. }
+            | Self::FilesAgain { .. } => true,
             Self::Inexact { .. } | Self::ShortTag { .. } | Self::TurnLeftOut { .. } => false,
         }
     }
@@ -85,6 +90,11 @@ impl fmt::Display for Note {
                     requests (--requests, --one-by-one) and the file has only {rows} usable rows: a cache may have \
                     answered them",
                 many(*prompts, "prompt was", "prompts were")
+            ),
+            Self::FilesAgain { kind, files } => write!(
+                f,
+                "the folder has {} with {kind}, fewer than are sent, so they repeat: a cache may have answered them",
+                many(*files, "file", "files")
             ),
             Self::TurnLeftOut { prompts, turn } => {
                 write!(f, "{} sent without {turn}", many(*prompts, "prompt is", "prompts are"))

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use inferometer_model::{CellPlan, Finding, Prompt, Tokenizer};
-use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_plan::{Plan, PoolingPlan, WorkloadPlan};
 
 use crate::{
-    PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError,
-    definition, fit::require_plain_words, random::RandomWords,
+    MediaMaker, PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong, Workload,
+    WorkloadError, batch, definition, fit::require_plain_words, random::RandomWords,
 };
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.
@@ -16,6 +16,10 @@ pub struct OpenWorkload {
     workload: Arc<dyn Workload>,
     /// The settings that all prompts share.
     pub context: PromptContext,
+    /// Makes the pictures and sounds of requests; `None` if they have none.
+    pub media: Option<MediaMaker>,
+    /// The inputs of each request; `None` if requests generate text.
+    pub pooling: Option<PoolingPlan>,
 }
 
 impl OpenWorkload {
@@ -33,13 +37,14 @@ impl OpenWorkload {
     ) -> Result<Self, WorkloadError> {
         require_plain_words(tokenizer.as_ref())?;
         let context = PromptContext::new(tokenizer, seed, salt);
-        Ok(Self { workload: definition(plan).open(&context)?, context })
+        Ok(Self { workload: definition(plan).open(&context)?, context, media: None, pooling: None })
     }
 
-    /// The workload `random` with the same context. It makes the prompts of requests outside of the
+    /// The workload `random` with the same context and without media. It makes the prompts of requests outside of the
     /// measurement, such as those of the warm-up. A data set may have no prompts for them.
     pub fn random_words(&self) -> Self {
-        Self { workload: Arc::new(RandomWords), context: self.context.clone() }
+        let context = self.context.clone();
+        Self { workload: Arc::new(RandomWords), context, media: None, pooling: None }
     }
 
     /// Makes the first `count` requests of a pass, in the order in which they are sent.
@@ -67,7 +72,15 @@ impl OpenWorkload {
         count: usize,
     ) -> Result<RequestBatch, WorkloadError> {
         let context = &self.context;
-        self.workload.requests(&RequestsNeeded { context, cell, scope, first, count })
+        let wanted = RequestsNeeded { context, cell, scope, first, count };
+        let mut made = match self.pooling {
+            Some(pooling) => batch::requests(&*self.workload, pooling, &wanted)?,
+            None => self.workload.requests(&wanted)?,
+        };
+        if let Some(media) = &self.media {
+            media.add_to(&mut made, scope, first);
+        }
+        Ok(made)
     }
 
     /// See [`Workload::beyond`].

@@ -130,13 +130,22 @@ pub(super) struct InputLengths {
 
 impl InputLengths {
     pub(super) fn add(&mut self, record: &Record) {
-        let Some(tokens) = record.usage.prompt else { return };
+        let Some(mut tokens) = record.usage.prompt else { return };
+        if !record.media.is_none() {
+            // Only the length of the text is requested. Without the server's count of the rest, it is not known.
+            let Some(media) = record.usage.media() else { return };
+            tokens = tokens.saturating_sub(media);
+        }
         if let Some(own) = record.prompt_tokens_tokenizer {
             self.counted_twice += 1;
             self.agreeing += u64::from(tokens == own.saturating_add(self.template));
         }
         // A turn that contains earlier answers of the server has no requested length.
         if record.asked_input == 0 {
+            return;
+        }
+        // Fewer tokens of inputs without output are another finding.
+        if !record.pooled.is_none() && tokens < record.asked_input {
             return;
         }
         self.compared += u64::from(tokens);

@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 94] = [
+const EXAMPLES: [&str; 105] = [
     "--price 2/gpu-hour",
     "--gpus 2 --price 2/gpu-hour",
     "--price-split 4 --price 2/gpu-hour",
@@ -67,6 +67,17 @@ const EXAMPLES: [&str; 94] = [
     "--concurrency-of requests --workload conversation",
     "--input-lengths 8 --output-lengths 8",
     "--output-lengths 8 --input-lengths 8",
+    "--images 2",
+    "--image-size 64x64",
+    "--image-kind noise",
+    "--image-format png",
+    "--image-files picture.gif",
+    "--audio 1",
+    "--audio-length 1s",
+    "--audio-files sound.wav",
+    "--media-reuse 50% --images 1",
+    "--batch-size 2 --dialect openai-embeddings",
+    "--query-length 8 --dialect rerank",
     "--temperature 0",
     "--salt a",
     "--extra-body {}",
@@ -106,6 +117,9 @@ const EXAMPLES: [&str; 94] = [
     "--rendezvous localhost:1",
     "--token-file token",
 ];
+/// A WAV file of one second: 16 samples of 8 bits.
+const SOUND: &str = "RIFF\u{34}\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0\u{10}\0\0\0\u{10}\0\0\0\
+    \u{1}\0\u{8}\0data\u{10}\0\0\00123456789012345";
 /// The flags in place of the word ONE_CELL in an example.
 const ONE_CELL: &str = "--input-lengths 8 --output-lengths 8";
 
@@ -168,6 +182,8 @@ fn write_files(folder: &Path) {
         ),
         ("times.txt", "0\n1\n"),
         ("talk.json", talk),
+        ("picture.gif", "GIF89a\u{1}\0\u{1}\0\0\0\0"),
+        ("sound.wav", SOUND),
         ("token", "a secret of all ranks"),
     ] {
         fs::write(folder.join(name), text).expect("a file");

@@ -180,6 +180,8 @@ impl<R: Recorder> State<R> {
                 self.wake_next(which);
                 let mut record = self.planned_record(number, due, Some(&encoded.info));
                 record.picked = Some(now);
+                record.media = encoded.media;
+                record.pooled.inputs = encoded.inputs;
                 let server = self.servers.choose(encoded.session.map(Session::number));
                 record.server = self.servers.recorded(server);
                 self.encoder.address_to(&mut encoded, server);

@@ -24,10 +24,19 @@ impl<R: Recorder> Driver<R> {
 
     pub(super) fn send<N: Net>(&mut self, net: &mut N, conn: ConnId) {
         let Some(exchange) = self.connections.carried(conn) else { return };
-        match net.write(conn, exchange.unsent()) {
-            Ok(written) => exchange.wrote(written, net.now()),
-            // The server may have responded before it stopped reading, so the response is still read.
-            Err(_) => self.receive(net, conn),
+        loop {
+            let offered = exchange.unsent().len();
+            match net.write(conn, exchange.unsent()) {
+                Ok(written) => {
+                    exchange.wrote(written, net.now());
+                    // After a write that is only partly accepted, the network says when it accepts more.
+                    if written < offered || exchange.unsent().is_empty() {
+                        return;
+                    }
+                }
+                // The server may have responded before it stopped reading, so the response is still read.
+                Err(_) => return self.receive(net, conn),
+            }
         }
     }
 

@@ -39,7 +39,7 @@ impl Words {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-pub(super) fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -47,7 +47,7 @@ pub(super) fn mix(value: u64) -> u64 {
 }
 
 /// The seed of a prompt's output: FNV-1a over its bytes.
-pub(super) fn seed(prompt: &[u8]) -> u64 {
+pub(crate) fn seed(prompt: &[u8]) -> u64 {
     prompt.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

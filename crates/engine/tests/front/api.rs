@@ -79,6 +79,79 @@ fn a_message_of_the_model_may_have_calls_of_tools_instead_of_a_text() {
 }
 
 #[test]
+fn pictures_and_sounds_are_prompt_tokens_that_the_usage_states_apart() {
+    let ask_with = |part: Value| {
+        let content = json!([{ "type": "text", "text": "see" }, part]);
+        let messages = json!([{ "role": "user", "content": content }]);
+        let body = json!({ "model": "chatglm3-6b", "messages": messages, "max_tokens": 2 });
+        ask("POST", "/v1/chat/completions", Some(&body))
+    };
+    let (_, plain) = ask_with(json!({ "type": "text", "text": "" }));
+    assert!(plain["usage"].get("prompt_tokens_details").is_none(), "{plain}");
+    // A GIF of 56 x 84 pixels, and a WAV file of 0.1 s without samples: 16 bytes at 160 bytes/s.
+    let gif = "data:image/gif;base64,R0lGODlhOABUAAAAAA==";
+    let wav = "UklGRjQAAABXQVZFZm10IBAAAAABAAEAoAAAAKAAAAABAAgAZGF0YRAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let image = |url: &str| json!({ "type": "image_url", "image_url": { "url": url } });
+    let audio = json!({ "type": "input_audio", "input_audio": { "data": wav, "format": "wav" } });
+    for (part, kind, tokens) in [(image(gif), "image", 6), (audio, "audio", 3)] {
+        let (status, answer) = ask_with(part);
+        assert_eq!(status, 200, "{answer}");
+        let usage = &answer["usage"];
+        assert_eq!(usage["prompt_tokens_details"]["multimodal_tokens"], json!({ kind: tokens }));
+        let text = plain["usage"]["prompt_tokens"].as_u64().expect("a count");
+        assert_eq!(usage["prompt_tokens"], text + tokens, "{kind}");
+    }
+    for (part, why) in [
+        (image("https://example.org/a.png"), "data URIs"),
+        (image("data:image/png;base64,AAAA"), "cannot identify image file"),
+        (image("data:image/png;base64,?"), "not base64"),
+        (json!({ "type": "video_url" }), "video_url, which is not served"),
+    ] {
+        let (status, answer) = ask_with(part);
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!(status == 400 && message.contains(why), "{status} {answer}");
+    }
+}
+
+#[test]
+fn equal_inputs_have_equal_vectors_of_length_1_and_documents_are_ranked_by_their_scores() {
+    let inputs = json!({ "model": "chatglm3-6b", "input": ["a b", "c", "a b"] });
+    let (status, answer) = ask("POST", "/v1/embeddings", Some(&inputs));
+    assert_eq!((status, &answer["usage"]["prompt_tokens"]), (200, &json!(5)), "{answer}");
+    let vector = |at: usize| -> Vec<f64> {
+        let numbers = answer["data"][at]["embedding"].as_array().expect("a list");
+        numbers.iter().filter_map(Value::as_f64).collect()
+    };
+    let [first, other, again] = [0, 1, 2].map(vector);
+    assert!(first == again && first != other && first.len() == 64);
+    assert!((first.iter().map(|it| it * it).sum::<f64>() - 1.0).abs() < 1e-5);
+    let base64 = json!({ "model": "chatglm3-6b", "input": [5, 6], "encoding_format": "base64" });
+    let (_, answer) = ask("POST", "/v1/embeddings", Some(&base64));
+    let text = answer["data"][0]["embedding"].as_str().expect("a text");
+    assert_eq!((text.len(), &answer["usage"]["prompt_tokens"]), (344, &json!(2)));
+    let ask_for = |top_n: Value| {
+        let documents = json!(["c", "a b", "d"]);
+        let body = json!({ "model": "chatglm3-6b", "query": "a b", "documents": documents, "top_n": top_n });
+        ask("POST", "/v1/rerank", Some(&body)).1
+    };
+    let answer = ask_for(Value::Null);
+    let results = answer["results"].as_array().expect("a list");
+    assert_eq!((results.len(), &results[0]["index"]), (3, &json!(1)), "{answer}");
+    assert!(
+        results.is_sorted_by(|a, b| a["relevance_score"].as_f64() >= b["relevance_score"].as_f64())
+    );
+    assert_eq!(ask_for(json!(1))["results"], json!([results[0]]));
+    for (path, body) in [
+        ("/v1/embeddings", json!({ "model": "chatglm3-6b", "input": [] })),
+        ("/v1/embeddings", json!({ "model": "chatglm3-6b", "input": ["a", ""] })),
+        ("/v1/embeddings", json!({ "model": "chatglm3-6b", "input": "a", "encoding_format": "x" })),
+        ("/v1/rerank", json!({ "model": "chatglm3-6b", "documents": ["a"] })),
+    ] {
+        assert_eq!(ask("POST", path, Some(&body)).0, 400, "{body}");
+    }
+}
+
+#[test]
 fn invalid_requests_get_the_matching_http_status() {
     let model = "chatglm3-6b";
     for (method, path, body, expected) in [

@@ -176,7 +176,7 @@ fn a_response_without_output_tokens_has_no_latencies() {
         prompt: Some(8),
         completion: Some(0),
         cached: None,
-        reasoning: None,
+        ..crate::record::Usage::default()
     };
     for metric in [&ttft::FROM_SENT, &e2e::FROM_SENT, &tpot::DEFINITION] {
         expect(metric, &record, None);

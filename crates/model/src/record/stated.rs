@@ -14,6 +14,20 @@ pub struct Usage {
     /// Tokens of the reasoning, which [`Usage::completion`] includes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u32>,
+    /// Tokens of pictures, which [`Usage::prompt`] includes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<u32>,
+    /// Tokens of sounds, which [`Usage::prompt`] includes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio: Option<u32>,
+}
+
+impl Usage {
+    /// Tokens of pictures and sounds; `None` if the server states neither.
+    pub fn media(&self) -> Option<u32> {
+        let stated = [self.image, self.audio];
+        stated.iter().flatten().copied().reduce(u32::saturating_add)
+    }
 }
 
 /// Times of a request as the server states them, in whole milliseconds.

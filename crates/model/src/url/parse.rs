@@ -1,5 +1,6 @@
 //! Parses addresses as users write them: `http://host:8000/v1`, `unix:/path/to.sock`.
 
+use crate::pooled::{EMBEDDINGS, RERANK};
 use crate::{Url, url::UrlError, visible};
 
 /// Parses the address of a server. A `/v1` at its end is removed.
@@ -68,11 +69,13 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
 /// Paths of requests, each with the dialect that the message advises. Servers with Ollama's own paths
 /// (`/api/...`) also have the paths of `openai-chat`. In a URL, the text before such a path is the address of
 /// the server.
-const API_CALLS: [(&str, &str); 11] = [
+const API_CALLS: [(&str, &str); 13] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
     ("/v1/responses", "openai-responses"),
     ("/v1/messages", "anthropic"),
+    ("/v1/embeddings", EMBEDDINGS),
+    ("/v1/rerank", RERANK),
     ("/api/generate", "openai-chat"),
     ("/api/chat", "openai-chat"),
     ("/chat/completions", "openai-chat"),

@@ -3,7 +3,9 @@
 mod agents;
 mod drawn;
 mod launch;
+mod media;
 mod observe;
+mod pooling;
 mod rows;
 mod spread;
 mod target;
@@ -13,7 +15,12 @@ mod trace;
 pub use agents::{AgentsPlan, Answers};
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
+pub use media::{
+    AudioPlan, AudioSource, ImageFormat, ImageKind, ImageSize, ImageSource, ImagesPlan,
+    JPEG_QUALITY, MediaPlan,
+};
 pub use observe::{MetricsAt, ObservePlan};
+pub use pooling::PoolingPlan;
 pub use rows::{RowsFormat, RowsPlan};
 pub use spread::{Balance, SpreadPlan};
 pub use target::TargetPlan;

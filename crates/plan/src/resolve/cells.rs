@@ -1,6 +1,6 @@
 //! Resolves the grid from a spec.
 
-use inferometer_model::CellPlan;
+use inferometer_model::{CellPlan, pooled::is_pooling};
 
 use super::passes;
 use crate::spec::{MAX_LENGTH, Mistakes, Spec};
@@ -26,6 +26,7 @@ impl Spec {
             false => lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes),
         };
         let outputs = match own_output {
+            _ if self.dialect.as_deref().is_some_and(is_pooling) => vec![0],
             true => own_axis("output_lengths", self.output_lengths.as_deref(), mistakes),
             false => {
                 lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes)

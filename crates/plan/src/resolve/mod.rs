@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
+use inferometer_model::pooled::is_pooling;
 use inferometer_model::request::sha256_hex;
 use inferometer_model::time::optional_nanoseconds;
 use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
@@ -26,7 +27,10 @@ use serde::{Deserialize, Serialize};
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values};
 use crate::stop::StopPlan;
-use crate::{LaunchPlan, ObservePlan, Procedure, Repeat, TargetPlan, Warmup, WorkloadPlan};
+use crate::{
+    LaunchPlan, MediaPlan, ObservePlan, PoolingPlan, Procedure, Repeat, TargetPlan, Warmup,
+    WorkloadPlan,
+};
 
 pub use timeouts::Timeouts;
 
@@ -43,6 +47,12 @@ pub struct Plan {
     pub tokenizer: Option<String>,
     /// The source of the prompts.
     pub workload: WorkloadPlan,
+    /// The pictures and sounds of requests; absent if they have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaPlan>,
+    /// The inputs of each request; absent if requests generate text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooling: Option<PoolingPlan>,
     /// The grid, in the order in which it is measured.
     pub cells: Vec<CellPlan>,
     /// The passes of each cell, in order.
@@ -170,6 +180,8 @@ impl Spec {
             cells: self.cells(&workload, &mut mistakes),
             passes: passes::passes(self, &workload, &procedure, &mut mistakes),
             workload,
+            media: self.media(&mut mistakes),
+            pooling: self.pooling(&mut mistakes),
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
                 .unwrap_or(Warmup::Requests(self.servers().max(1))),
@@ -238,6 +250,7 @@ impl Spec {
     }
 
     fn sampling(&self, mistakes: &mut Mistakes) -> Sampling {
+        let pools = self.pools();
         let temperature = self.temperature.unwrap_or(1.0);
         if !(temperature.is_finite() && temperature >= 0.0) {
             mistakes.add("temperature", format!("{temperature} is not a number of at least 0"));
@@ -246,10 +259,55 @@ impl Spec {
             temperature,
             // The prompt of a text block asks for a text of a given length in characters, so the model
             // itself must end the answer.
-            ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
-            stream: self.stream.unwrap_or(true),
+            ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks" && !pools),
+            stream: self.stream.unwrap_or(!pools),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }
+    }
+
+    /// Whether the dialect has no output tokens.
+    fn pools(&self) -> bool {
+        self.dialect.as_deref().is_some_and(is_pooling)
+    }
+
+    /// The inputs of requests without output tokens, which only some workloads have.
+    fn pooling(&self, mistakes: &mut Mistakes) -> Option<PoolingPlan> {
+        let pooling = self.pooling.resolve(self.dialect.as_deref(), mistakes)?;
+        let workload = self.workload.name();
+        if !["random", "prefix", "jsonl", "csv", "parquet"].contains(&workload) {
+            mistakes.add(
+                "workload",
+                format!("{workload} has no inputs for this --dialect; use random, prefix or rows"),
+            );
+        }
+        for key in self.given(&[
+            "temperature", "ignore_eos", "stream", "split_think", "output_lengths", "output_length",
+        ]) {
+            mistakes
+                .add(key, "is not used: answers of this --dialect have no output; leave it out");
+        }
+        Some(pooling)
+    }
+
+    /// The media of requests. Requests that wait for each other, and requests that are written to a file, have none.
+    fn media(&self, mistakes: &mut Mistakes) -> Option<MediaPlan> {
+        let media = self.media.resolve(mistakes)?;
+        let key = if media.images.is_some() { "images" } else { "audio" };
+        let workload = self.workload.name();
+        if ["agents", "conversation"].contains(&workload) {
+            let problem = format!("is for single requests, not for the workload {workload}");
+            mistakes.add(key, problem);
+        }
+        if self.token_ids == Some(true) {
+            mistakes.add(key, "cannot be sent with token ids; leave out --token-ids");
+        }
+        if self.dump_workload.is_some() {
+            mistakes.add(
+                "dump_workload",
+                "has no pictures and sounds; repeat them with the same --seed and --salt",
+            );
+        }
+        Some(media)
     }
 
     fn split_think(&self, mistakes: &mut Mistakes) -> Option<SplitThink> {
@@ -291,7 +349,7 @@ impl Spec {
 
     /// Whether the metric needs streamed answers, but the spec turns streaming off.
     fn lacks_stream(&self, metric: JudgedMetric) -> bool {
-        self.stream == Some(false) && metric.needs_stream()
+        (self.stream == Some(false) || self.pools()) && metric.needs_stream()
     }
 }
 

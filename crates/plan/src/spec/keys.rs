@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    AbSpec, Addresses, ObserveKeys, PriceKeys, SearchSpec, ServerSpec, Stages, SweepSpec, Value,
-    WorkloadKeys,
+    AbSpec, Addresses, MediaKeys, ObserveKeys, PoolingKeys, PriceKeys, SearchSpec, ServerSpec,
+    Stages, SweepSpec, Value, WorkloadKeys,
 };
 
 /// The keys of a plan file; the flags have the same names with dashes. Everything is optional. The module `left_out`
@@ -192,6 +192,14 @@ pub struct Spec {
     #[serde(flatten)]
     #[command(flatten)]
     pub workload: WorkloadKeys,
+    /// The inputs of requests without output tokens.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub pooling: PoolingKeys,
+    /// Pictures and sounds in requests.
+    #[serde(flatten)]
+    #[command(flatten)]
+    pub media: MediaKeys,
     /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     pub seed: Option<u64>,

@@ -1,7 +1,9 @@
 //! Which keys of a plan a command does not take, and why. The parser of the command has no flags for them, and
 //! [`Spec::resolve`] refuses most of them in a plan file too.
 
-use super::{AgentKeys, BlockKeys, ConversationKeys, Mistakes, Spec, WorkloadKeys};
+use super::{
+    AgentKeys, BlockKeys, ConversationKeys, MediaKeys, Mistakes, PoolingKeys, Spec, WorkloadKeys,
+};
 
 /// A command that measures or simulates a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +132,9 @@ static LEFT_OUT: &[LeftOut] = left_out! {
         "is not used by a prediction of passes; leave it out";
     Predict Accepted &["over_limit"] => "is always `queue` in a prediction; leave it out";
     Predict Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Predict Accepted PoolingKeys::NAMES => "cannot be predicted: the engine model generates text; leave it out";
+    Predict Accepted MediaKeys::NAMES =>
+        "cannot be predicted: the engine model does not know the cost of pictures and sounds; leave it out";
     Predict Accepted BlockKeys::NAMES =>
         "belongs to the workload blocks, which only a measurement can send: its output lengths are unknown before";
 };

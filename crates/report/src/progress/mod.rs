@@ -240,7 +240,11 @@ impl Notice {
 pub fn pass_ended(label: &str, summary: &PassSummary) -> String {
     let rate = summary.output_tokens_per_s.unwrap_or(0.0);
     let seconds = summary.duration_s.unwrap_or(0.0);
-    format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes)
+    let rate = match summary.pooled.and_then(|pooled| pooled.inputs_per_s) {
+        Some(inputs) => format!("{inputs:.1} inputs/s"),
+        None => format!("{rate:.1} tokens/s"),
+    };
+    format!("  {label}: {} in {seconds:.2} s, {rate}", summary.outcomes)
 }
 
 fn or<'a>(name: &'a Option<String>, unknown: &'static str) -> &'a str {

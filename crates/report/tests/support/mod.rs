@@ -177,6 +177,8 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         jobs: None,
         structured: None,
         ttft_parts: None,
+        media: None,
+        pooled: None,
         classes: Vec::new(),
         servers: Vec::new(),
         ranks: Vec::new(),

@@ -103,7 +103,7 @@ impl ChunkedSource {
 
 /// About how many bytes a request takes in memory.
 fn size(request: &Request) -> usize {
-    let of_prompt = match &request.prompt {
+    let of_prompt = |prompt: &Prompt| match prompt {
         Prompt::Text(text) => text.len(),
         Prompt::TokenIds(ids) => size_of_val(ids.as_slice()),
         Prompt::Messages(messages) => messages
@@ -112,11 +112,13 @@ fn size(request: &Request) -> usize {
             .map(|value| value.as_str().map_or(0, str::len))
             .sum(),
     };
-    size_of::<Request>() + of_prompt
+    let inputs = [&request.prompt].into_iter().chain(&request.further);
+    size_of::<Request>() + inputs.map(of_prompt).sum::<usize>()
 }
 
 fn without_prompt(request: &Request) -> Request {
-    Request { prompt: Prompt::Text(String::new()), ..request.clone() }
+    let (further, media) = (Vec::new(), Vec::new());
+    Request { prompt: Prompt::Text(String::new()), further, media, ..request.clone() }
 }
 
 /// Whether two requests differ only in their prompts.

@@ -9,7 +9,7 @@ use inferometer_wire::dialect::Dialect;
 use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::jobs::synthetic::PREFIX;
 use inferometer_workload::{
-    History, OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set,
+    History, MediaMaker, OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set,
 };
 
 use super::tokenizer::PromptTokenizer;
@@ -66,6 +66,9 @@ impl Prompts {
         let counts = Arc::clone(&tokenizer.tokenizer);
         let mut spec = OpenWorkload::open(&plan.workload, counts, plan.seed, salt)
             .map_err(|error| RunError::plan(format!("workload (--workload): {error}")))?;
+        let media = plan.media.as_ref().map(|media| MediaMaker::open(media, plan.seed, salt));
+        spec.media = media.transpose().map_err(|error| RunError::plan(error.to_string()))?;
+        spec.pooling = plan.pooling;
         if plan.token_ids {
             spec.context.form = PromptForm::TokenIds;
         }

@@ -68,6 +68,7 @@ impl PassFigures {
             (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
             _ => fold,
         };
+        let fold = fold.of_media(plan.media.as_ref().map(ToString::to_string).unwrap_or_default());
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use inferometer_drive::Endpoint;
 use inferometer_model::secrets::REDACTED;
 use inferometer_model::target::Facts;
-use inferometer_model::{Finding, Secrets, Target, Url, code, visible};
+use inferometer_model::{Finding, MediaKind, Secrets, Target, Url, code, visible};
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::http::proxy::Proxy;
-use inferometer_plan::{Grid, Plan, TargetPlan, spec::limits::MAX_NAME};
+use inferometer_plan::{Grid, MediaPlan, Plan, TargetPlan, spec::limits::MAX_NAME};
 use inferometer_report::progress::Notice;
 use inferometer_servers::probe::{ServerInfo, USUAL_PORTS, find_local};
 use inferometer_wire::dialect::{Dialect, dialect};
@@ -172,6 +172,12 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
             dialect.name
         )));
     }
+    for kind in plan.media.iter().flat_map(MediaPlan::kinds) {
+        if let Some(why) = dialect.refuses(kind) {
+            let key = if kind == MediaKind::Image { "images" } else { "audio" };
+            return Err(RunError::plan(format!("{key} (--{key}): {why}")));
+        }
+    }
     let model = choose_model(plan, &server, &found, &mut findings)?;
     if plan.sampling.asks_to_ignore_eos() {
         findings.extend(IgnoreEos::of(dialect, found.engine).finding(dialect, found.engine));
@@ -250,7 +256,9 @@ fn choose_dialect(
 ) -> Result<&'static Dialect, TargetError> {
     let names_all =
         matches!(plan.target, TargetPlan::Server { dialect: Some(_), endpoint: Some(_), .. });
-    if let (Some(serves), false) = (found.serves_only, names_all) {
+    // A server of embeddings alone is what such a plan needs.
+    let is_known = names_all || plan.pooling.is_some();
+    if let (Some(serves), false) = (found.serves_only, is_known) {
         let (url, engine, serves) = (url.to_string(), found.line(), serves.to_owned());
         return Err(TargetError::OtherKind { url, engine, serves });
     }
@@ -260,7 +268,9 @@ fn choose_dialect(
         _ => found.dialect.map(|name| {
             // Servers with these APIs also have the chat API, which alone can send messages.
             let has_chat = ["openai-completions", "tgi"].contains(&name);
-            match has_chat && inferometer_workload::has_messages(&plan.workload) {
+            let needs_chat =
+                plan.media.is_some() || inferometer_workload::has_messages(&plan.workload);
+            match has_chat && needs_chat {
                 true => "openai-chat",
                 false => name,
             }

@@ -2,14 +2,14 @@
 //! only the number of reads and the number of events.
 
 use inferometer_model::record::{JobCall, ServerTimes, Skipped, Structured};
-use inferometer_model::{Detail, Record, Usage};
+use inferometer_model::{Detail, MediaSent, Pooled, Record, Usage};
 
 use super::codes::{
     Chain, Strings, difference, outcome_code, outcome_of, small, some, undo_difference, undo_some,
 };
 use super::column::{Malformed, PayloadReader};
 
-const COLUMNS: usize = 35;
+const COLUMNS: usize = 45;
 /// Columns in the first version of the format, which had no classes.
 const COLUMNS_1: usize = 22;
 /// Columns in the second and third versions, which had no output limit and no flag for streaming.
@@ -24,6 +24,8 @@ const COLUMNS_7: usize = 30;
 const COLUMNS_8: usize = 33;
 /// Columns in the ninth version, which had no forms of answers.
 const COLUMNS_9: usize = 34;
+/// Columns in the tenth version, which had no media and no inputs of embeddings.
+const COLUMNS_10: usize = 35;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
@@ -79,6 +81,16 @@ pub(super) fn encode(
         strings.code(skipped_text(record).as_deref()),
         strings.code(job_text(record).as_deref()),
         strings.code(form_text(record).as_deref()),
+        some(record.usage.image),
+        some(record.usage.audio),
+        record.media.images.into(),
+        record.media.pixels,
+        record.media.sounds.into(),
+        record.media.audio_ms,
+        record.media.file_bytes,
+        record.media.body_bytes,
+        record.pooled.inputs.into(),
+        record.pooled.dimension.into(),
         record.reads.len() as u64,
         record.events.len() as u64,
     ]
@@ -101,6 +113,7 @@ pub(super) fn table(
         7 => widen::<COLUMNS_7>(&input.table(count)?),
         8 => widen::<COLUMNS_8>(&input.table(count)?),
         9 => widen::<COLUMNS_9>(&input.table(count)?),
+        10 => widen::<COLUMNS_10>(&input.table(count)?),
         _ => input.table::<COLUMNS>(count)?,
     })
 }
@@ -133,12 +146,23 @@ pub(super) fn decode(
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
     let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
     let [flags, server, rank, queue, inference, total, reasoning, choices, rest @ ..] = rest;
-    let [skipped, job, form, ..] = rest;
+    let [skipped, job, form, image, audio, rest @ ..] = rest;
+    let [images, pixels, sounds, audio_ms, file_bytes, body_bytes, rest @ ..] = rest;
+    let [inputs, dimension, ..] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
         class: strings.of(class)?.map(String::into_boxed_str),
         job: job_of(strings.of(job)?)?,
+        media: MediaSent {
+            images: small(images)?,
+            pixels,
+            sounds: small(sounds)?,
+            audio_ms,
+            file_bytes,
+            body_bytes,
+        },
+        pooled: Pooled { inputs: small(inputs)?, dimension: small(dimension)? },
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
         output_limit: undo_some(output_limit)?,
@@ -165,6 +189,8 @@ pub(super) fn decode(
             completion: undo_some(completion)?,
             cached: undo_some(cached)?,
             reasoning: undo_some(reasoning)?,
+            image: undo_some(image)?,
+            audio: undo_some(audio)?,
         },
         server_times: ServerTimes {
             queue_ms: undo_some(queue)?,

@@ -29,7 +29,12 @@ pub fn streamed(pass: u32, index: u32, tokens: u32) -> Record {
         outcome: Outcome::Complete,
         status: Some(200),
         finish_reason: Some("length".to_owned()),
-        usage: Usage { prompt: Some(128), completion: Some(tokens), cached: None, reasoning: None },
+        usage: Usage {
+            prompt: Some(128),
+            completion: Some(tokens),
+            cached: None,
+            ..Usage::default()
+        },
         ..Record::planned(pass, index, start)
     }
 }

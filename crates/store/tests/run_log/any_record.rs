@@ -1,5 +1,7 @@
 //! Random records of every form that a log can store.
 
+use inferometer_model::Pooled;
+use inferometer_model::media::MediaSent;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{
     Event, EventKind, GapKind, JobCall, Read, Record, ServerTimes, SharedPrompt, Skipped,
@@ -64,6 +66,22 @@ fn reads_and_events() -> impl Strategy<Value = (Vec<Read>, Vec<Event>)> {
     })
 }
 
+fn media() -> impl Strategy<Value = MediaSent> {
+    let numbers = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>(), any::<[u64; 2]>());
+    numbers.prop_map(|(images, sounds, pixels, audio_ms, [file_bytes, body_bytes])| MediaSent {
+        images,
+        pixels,
+        sounds,
+        audio_ms,
+        file_bytes,
+        body_bytes,
+    })
+}
+
+fn pooled() -> impl Strategy<Value = Pooled> {
+    (any::<u32>(), any::<u32>()).prop_map(|(inputs, dimension)| Pooled { inputs, dimension })
+}
+
 fn job() -> impl Strategy<Value = JobCall> {
     let kinds = [GapKind::Unknown, GapKind::Tool, GapKind::Human, GapKind::Agent];
     let times = (any::<u64>(), any::<u64>(), option::of((any::<u64>(), any::<u64>())));
@@ -112,12 +130,15 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
         kinds.iter().for_each(|kind| skipped.add(kind));
         skipped
     });
-    let flags = (any::<bool>(), any::<bool>(), option::of(job()), option::of(structured()));
+    let of_media = (media(), pooled(), count(), count());
+    let flags =
+        (any::<bool>(), any::<bool>(), option::of(job()), option::of(structured()), of_media);
     let by_server = (count(), count(), times, count(), any::<u32>(), skipped, flags);
     (counts, instants, reads_and_events(), end, usage, by_server).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
             let (server, rank, server_times, reasoning, choices, skipped, flags) = by_server;
-            let (hides_reasoning, begins_with_think, job, structured) = flags;
+            let (hides_reasoning, begins_with_think, job, structured, of_media) = flags;
+            let (media, pooled, image, audio) = of_media;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -128,6 +149,8 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 index,
                 class: class.map(String::into_boxed_str),
                 job: job.map(Box::new),
+                media,
+                pooled,
                 asked_input,
                 asked_output,
                 output_limit,
@@ -149,7 +172,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 status,
                 detail: detail.map(Into::into),
                 finish_reason,
-                usage: Usage { prompt, completion, cached, reasoning },
+                usage: Usage { prompt, completion, cached, reasoning, image, audio },
                 server_times,
                 skipped,
                 structured: structured.map(Box::new),

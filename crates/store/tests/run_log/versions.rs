@@ -82,6 +82,13 @@ fn a_log_of_format_version_7_is_read_without_reasoning_answers_and_skipped_messa
 }
 
 #[test]
+fn a_log_of_format_version_10_is_read_without_media() {
+    let is_as_written =
+        |record: &Record| record.media.is_none() && record.usage.completion == Some(4);
+    assert!(records(10).iter().all(is_as_written));
+}
+
+#[test]
 fn a_log_of_format_version_8_is_read_without_jobs() {
     let is_as_written =
         |record: &Record| record.job.is_none() && record.usage.completion == Some(4);

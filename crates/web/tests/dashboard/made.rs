@@ -210,7 +210,7 @@ pub fn streamed(index: u32, slower: f64) -> Record {
         ended: Some(at(121.0)),
         outcome: Outcome::Complete,
         status: Some(200),
-        usage: Usage { prompt: Some(128), completion: Some(8), cached: None, reasoning: None },
+        usage: Usage { prompt: Some(128), completion: Some(8), cached: None, ..Usage::default() },
         ..Record::planned(0, index, Nanos(0))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::json::{Text, parse, wrong};
-use super::usage::UsageBody;
+use super::{media, usage::UsageBody};
 use crate::{ParsedResponse, calls::CallPart};
 
 /// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
@@ -21,6 +21,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     headers: &[("anthropic-version", "2023-06-01")],
     key_field: ("x-api-key", ""),
     accepts_messages: true,
+    media: Some(&media::ANTHROPIC),
     honours_ignore_eos: false,
     applies_chat_template: true,
     fields,

@@ -1,10 +1,10 @@
 //! The definition of a dialect: properties of a kind of server, and functions that make its request bodies
 //! and decode its responses. This file does not depend on a particular dialect.
 
-use inferometer_model::{Prompt, Request, Sampling, request::asks_for_form};
+use inferometer_model::{MediaKind, Prompt, Request, Sampling, request::asks_for_form};
 use serde_json::Value;
 
-use super::{decode::Decode, json::merge};
+use super::{decode::Decode, json::merge, media::MediaParts};
 use crate::WireError;
 
 /// The API of one kind of server.
@@ -39,6 +39,8 @@ pub struct Dialect {
     pub applies_chat_template: bool,
     /// Whether responses contain the server's own token counts.
     pub reports_usage: bool,
+    /// How a message has pictures and sounds; `None` if it cannot.
+    pub(super) media: Option<&'static MediaParts>,
     /// Makes the body of a request to a model; `None` if the dialect does not accept this kind of prompt.
     pub(super) fields: fn(&Request, &Sampling, &str) -> Option<Value>,
     /// Makes the decoder of one response to this prompt, streamed or not.
@@ -71,6 +73,7 @@ pub(super) const DEFAULT: Dialect = Dialect {
     ignore_eos_with: &[],
     applies_chat_template: false,
     reports_usage: true,
+    media: None,
     fields: |_, _, _| None,
     decoder: |_, _| unreachable!("invariant: each dialect sets its own decoder"),
 };
@@ -93,8 +96,10 @@ impl Dialect {
     /// `extra_body` replace the dialect's fields of the same name; null removes them. Fields of the request's
     /// `extra_body` replace both. If both values are objects, they are merged instead.
     ///
+    /// If the request has media, the body has marks in the places of their files: see [`super::media::split`].
+    ///
     /// # Errors
-    /// When the dialect does not accept this kind of prompt: token ids or messages.
+    /// When the dialect does not accept this kind of prompt (token ids or messages) or of medium.
     pub fn body(
         &self,
         request: &Request,
@@ -105,6 +110,11 @@ impl Dialect {
         let fields = (self.fields)(request, sampling, model);
         let mut body = fields.ok_or_else(|| WireError::prompt(self.name, &request.prompt))?;
         if let Value::Object(fields) = &mut body {
+            if let Some(first) = request.media.first() {
+                let added =
+                    self.media.map_or(Err(first.kind), |it| it.add_to(fields, &request.media));
+                added.map_err(|kind| WireError::media(self.name, kind))?;
+            }
             for change in changes {
                 let value = fields.remove(change.field);
                 if let (Some(value), Some(name)) = (value, change.instead) {
@@ -121,6 +131,17 @@ impl Dialect {
             merge(fields, &request.extra_body);
         }
         Ok(body.to_string().into_bytes())
+    }
+
+    /// Why no request can have this kind of medium; `None` if requests can.
+    pub fn refuses(&self, kind: MediaKind) -> Option<WireError> {
+        let accepts = self.media.is_some_and(|parts| parts.accepts(kind));
+        (!accepts).then(|| WireError::media(self.name, kind))
+    }
+
+    /// The number of vectors or scores that a request asks for; `None` if its answer is generated text.
+    pub fn expected_results(&self, request: &Request, sampling: &Sampling) -> Option<u32> {
+        super::pooled::expected(self, request, sampling)
     }
 
     /// Makes the decoder for the response to a request with this prompt.

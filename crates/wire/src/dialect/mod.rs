@@ -8,6 +8,7 @@ mod llama_cpp;
 mod openai_chat;
 mod openai_completions;
 mod openai_responses;
+mod pooled;
 mod sglang;
 mod stated_tokens;
 mod tgi;
@@ -18,6 +19,7 @@ mod decode;
 mod definition;
 mod delta;
 mod json;
+pub mod media;
 mod openai;
 mod template;
 mod usage;
@@ -27,7 +29,7 @@ pub use definition::{Dialect, FieldChange, Framing};
 pub(crate) use json::merge;
 
 /// Every dialect, in the order in which they are listed.
-static DIALECTS: [&Dialect; 9] = [
+static DIALECTS: [&Dialect; 11] = [
     &openai_completions::DIALECT,
     &openai_chat::DIALECT,
     &openai_responses::DIALECT,
@@ -37,6 +39,8 @@ static DIALECTS: [&Dialect; 9] = [
     &tgi::DIALECT,
     &llama_cpp::DIALECT,
     &triton::DIALECT,
+    &pooled::EMBED,
+    &pooled::RANK,
 ];
 
 /// All dialects, in the order in which they are listed.

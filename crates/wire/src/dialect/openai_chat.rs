@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::decode::Decode;
 use super::definition::{DEFAULT, Dialect};
+use super::media;
 use super::openai::{Api, OpenAi, body};
 
 /// `/v1/chat/completions`.
@@ -15,6 +16,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     source: "https://platform.openai.com/docs/api-reference/chat",
     whole_path: "/v1/chat/completions",
     accepts_messages: true,
+    media: Some(&media::CHAT),
     applies_chat_template: true,
     fields,
     decoder,

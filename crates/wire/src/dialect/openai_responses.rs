@@ -8,7 +8,7 @@ use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::delta::{Content, Kind};
 use super::json::{Text, parse, wrong};
-use super::usage::UsageBody;
+use super::{media, usage::UsageBody};
 use crate::{ParsedResponse, calls::CallPart};
 
 /// `/v1/responses`.
@@ -18,6 +18,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     source: "https://platform.openai.com/docs/api-reference/responses-streaming",
     whole_path: "/v1/responses",
     accepts_messages: true,
+    media: Some(&media::RESPONSES),
     honours_ignore_eos: false,
     ignore_eos_with: &["vllm"],
     applies_chat_template: true,

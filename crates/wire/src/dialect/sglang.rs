@@ -92,6 +92,7 @@ impl Decode for Generate {
             completion: counted,
             cached: meta.cached_tokens,
             reasoning: meta.reasoning_tokens,
+            ..Usage::default()
         };
         match finish {
             None => parsed.set_usage(usage),

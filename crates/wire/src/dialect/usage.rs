@@ -39,6 +39,23 @@ struct Details {
     cached_tokens: Option<u32>,
     #[serde(default, deserialize_with = "tokens")]
     reasoning_tokens: Option<u32>,
+    /// SGLang.
+    #[serde(default, deserialize_with = "tokens")]
+    image_tokens: Option<u32>,
+    /// SGLang; OpenAI, too.
+    #[serde(default, deserialize_with = "tokens")]
+    audio_tokens: Option<u32>,
+    /// vLLM.
+    multimodal_tokens: Option<Multimodal>,
+}
+
+/// The prompt tokens of each kind of medium, as vLLM states them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Multimodal {
+    #[serde(default, deserialize_with = "tokens")]
+    image: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
+    audio: Option<u32>,
 }
 
 impl UsageBody {
@@ -56,7 +73,12 @@ impl UsageBody {
         });
         let cached = prompt_details.and_then(|details| details.cached_tokens);
         let cached = cached.or(self.prompt_cache_hit_tokens);
-        Usage { prompt, completion, cached, reasoning }
+        let multimodal = prompt_details.and_then(|it| it.multimodal_tokens);
+        let image = prompt_details.and_then(|it| it.image_tokens);
+        let image = image.or(multimodal.and_then(|it| it.image));
+        let audio = prompt_details.and_then(|it| it.audio_tokens);
+        let audio = audio.or(multimodal.and_then(|it| it.audio));
+        Usage { prompt, completion, cached, reasoning, image, audio }
     }
 
     /// The counts of Anthropic's API. Adds the tokens that were read from the cache or written to it, because the

@@ -1,8 +1,9 @@
 //! Tests of the bodies of requests in each dialect.
 
 use inferometer_model::request::{Prompt, Request, Sampling, message};
+use inferometer_model::{Media, MediaKind};
 use inferometer_wire::WireError;
-use inferometer_wire::dialect::{Dialect, FieldChange, dialect, dialects};
+use inferometer_wire::dialect::{Dialect, FieldChange, dialect, dialects, media::split};
 use serde_json::{Map, Value, json};
 
 fn sampling(temperature: f64, ignore_eos: bool, stream: bool) -> Sampling {
@@ -26,6 +27,8 @@ fn each_dialect_builds_its_own_request_body() {
     let text = "hé \"x\"";
     let messages = json!([{"role": "user", "content": text}]);
     let usage = json!({"include_usage": true});
+    let embeddings = json!({"model": "m", "input": [text], "encoding_format": "base64"});
+    let ranking = json!({"model": "m", "query": text, "documents": [text]});
     let cases = [
         (
             "openai-completions",
@@ -128,6 +131,8 @@ fn each_dialect_builds_its_own_request_body() {
                 "bad_words": "", "stop_words": "",
             }),
         ),
+        ("openai-embeddings", embeddings.clone(), embeddings),
+        ("rerank", ranking.clone(), ranking),
     ];
     let named: Vec<&str> = cases.iter().map(|case| case.0).collect();
     assert_eq!(named, dialects().iter().map(|dialect| dialect.name).collect::<Vec<_>>());
@@ -158,8 +163,13 @@ fn token_ids_are_sent_by_dialects_that_accept_them_and_refused_by_the_others() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m", &[]);
         if dialect.accepts_token_ids {
             let body: Value = serde_json::from_slice(&body.expect("a body")).expect("it is JSON");
-            let field = if dialect.name == "sglang" { "input_ids" } else { "prompt" };
-            assert_eq!(body[field], json!([1, 128_000]), "{}", dialect.name);
+            let ids = json!([1, 128_000]);
+            let (field, expected) = match dialect.name {
+                "sglang" => ("input_ids", ids),
+                "openai-embeddings" => ("input", json!([ids])),
+                _ => ("prompt", ids),
+            };
+            assert_eq!(body[field], expected, "{}", dialect.name);
         } else {
             assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name }));
         }
@@ -238,12 +248,74 @@ fn a_field_that_a_server_rejects_is_renamed_or_left_out_but_not_if_the_user_sets
     }
 }
 
+fn media(kind: MediaKind, media_type: &'static str) -> Media {
+    let pieces = vec![b"Man".as_slice().into()];
+    Media { kind, media_type, id: "".into(), pieces, size: (1, 1), duration_ms: 0 }
+}
+
+#[test]
+fn pictures_and_sounds_follow_the_text_of_the_last_message_of_the_user() {
+    let picture = || media(MediaKind::Image, "image/png");
+    let sound = || media(MediaKind::Audio, "audio/wav");
+    let chat = [message("user", "a"), message("assistant", "b"), message("user", "c")];
+    let uri = "data:image/png;base64,TWFu";
+    let image_url = json!({"type": "image_url", "image_url": {"url": uri}});
+    let input_image = json!({"type": "input_image", "image_url": uri});
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "TWFu"});
+    let image = json!({"type": "image", "source": source});
+    let audio = json!({"type": "input_audio", "input_audio": {"data": "TWFu", "format": "wav"}});
+    let text = |kind: &str| json!({"type": kind, "text": "c"});
+    for (name, field, kind, files, expected) in [
+        ("openai-chat", "messages", "text", vec![picture(), sound()], vec![&image_url, &audio]),
+        (
+            "openai-responses",
+            "input",
+            "input_text",
+            vec![picture(), picture()],
+            vec![&input_image; 2],
+        ),
+        ("anthropic", "messages", "text", vec![picture()], vec![&image]),
+    ] {
+        let expected = [vec![text(kind)], expected.into_iter().cloned().collect()].concat();
+        for prompt in [Prompt::Text("c".to_owned()), Prompt::Messages(chat.to_vec())] {
+            let mut request = request(prompt);
+            request.media.clone_from(&files);
+            let dialect = dialect(name).expect("a dialect");
+            let body =
+                dialect.body(&request, &sampling(0.0, false, true), "m", &[]).expect("a body");
+            let texts = split(&body, files.len()).expect("a mark for each file");
+            let body: Value =
+                serde_json::from_slice(&texts.join(&b"TWFu"[..])).expect("it is JSON");
+            let last = body[field].as_array().and_then(|messages| messages.last());
+            assert_eq!(last.map(|last| &last["content"]), Some(&json!(expected)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_dialect_without_a_part_for_a_medium_refuses_it_before_and_while_it_makes_a_body() {
+    for dialect in dialects() {
+        for kind in MediaKind::ALL {
+            let mut request = request(Prompt::Text("x".to_owned()));
+            request.media.push(media(kind, "image/png"));
+            let error = dialect.body(&request, &sampling(0.0, false, true), "m", &[]).err();
+            assert_eq!(error, dialect.refuses(kind), "{}", dialect.name);
+            let with_images = ["openai-chat", "openai-responses", "anthropic"];
+            let accepts = match kind {
+                MediaKind::Image => with_images.contains(&dialect.name),
+                MediaKind::Audio => dialect.name == "openai-chat",
+            };
+            assert_eq!(error.is_none(), accepts, "{} {kind:?}", dialect.name);
+        }
+    }
+}
+
 #[test]
 fn dialects_are_found_by_their_names() {
     let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
     let expected = [
         "openai-completions", "openai-chat", "openai-responses", "anthropic", "vllm", "sglang",
-        "tgi", "llama-cpp", "triton",
+        "tgi", "llama-cpp", "triton", "openai-embeddings", "rerank",
     ];
     assert_eq!(names, expected);
     for name in names {
@@ -255,7 +327,10 @@ fn dialects_are_found_by_their_names() {
     assert!(dialect("OpenAI").is_none());
     let deaf: Vec<&str> =
         dialects().iter().filter(|one| !one.honours_ignore_eos).map(|one| one.name).collect();
-    assert_eq!(deaf, ["openai-responses", "anthropic", "tgi", "triton"]);
+    assert_eq!(
+        deaf,
+        ["openai-responses", "anthropic", "tgi", "triton", "openai-embeddings", "rerank"]
+    );
     let silent: Vec<&str> =
         dialects().iter().filter(|one| !one.reports_usage).map(|one| one.name).collect();
     assert_eq!(silent, ["vllm", "triton"]);

@@ -276,8 +276,9 @@ fn recorded_complete_responses_are_parsed_with_the_expected_events_usage_and_tex
         assert_eq!(reading.outcome, Outcome::Complete, "{name}: {:?}", reading.detail);
         assert_eq!(reading.kinds, kinds, "{name}");
         assert_eq!(reading.finish.as_deref().unwrap_or(""), finish, "{name}");
-        let Usage { reasoning, .. } = reading.usage;
-        assert_eq!(reading.usage, Usage { prompt, completion, cached, reasoning }, "{name}");
+        let Usage { reasoning, image, audio, .. } = reading.usage;
+        let expected = Usage { prompt, completion, cached, reasoning, image, audio };
+        assert_eq!(reading.usage, expected, "{name}");
         assert!(reading.skipped.is_empty(), "{name}: {:?}", reading.skipped);
         assert_eq!(reading.text, text, "{name}");
         assert_eq!((reading.status, reading.detail), (Some(200), None), "{name}");

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use inferometer_model::request::Prompt;
-use inferometer_plan::WorkloadPlan;
+use inferometer_plan::{PoolingPlan, WorkloadPlan};
 use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, WorkloadError, embedded};
 use proptest::prelude::*;
 
@@ -30,6 +30,33 @@ fn prompts_have_exactly_the_requested_length_as_text_and_as_token_ids() {
                 assert!(!built.notes.iter().any(|note| matches!(note, Note::Inexact { .. })));
             }
         }
+    }
+}
+
+#[test]
+fn the_inputs_of_a_batch_are_the_prompts_of_the_workload_in_order() {
+    let plan = WorkloadPlan::Random;
+    let plain = spec(&plan, "salt").requests(cell(16), &place(), 12).unwrap().requests;
+    for (query_length, inputs) in [(None, 3), (Some(8), 4)] {
+        let mut spec = spec(&plan, "salt");
+        spec.pooling = Some(PoolingPlan { inputs, query_length });
+        let count = 12 / inputs as usize;
+        let made = spec.requests(cell(16), &place(), count).unwrap().requests;
+        assert_eq!(made.len(), count);
+        let mut sent = Vec::new();
+        for request in &made {
+            sent.extend((query_length.is_none()).then(|| request.prompt.clone()));
+            sent.extend(request.further.iter().cloned());
+            assert_eq!(request.output_tokens, 0);
+            let tokens = query_length.map_or(inputs * 16, |_| 0);
+            assert_eq!(request.input_tokens, tokens);
+            assert_eq!(request.counted_tokens, Some(tokens).filter(|tokens| *tokens > 0));
+        }
+        assert!(sent.iter().eq(plain.iter().map(|request| &request.prompt)), "{query_length:?}");
+        let queries: HashSet<String> = made.iter().map(|it| format!("{:?}", it.prompt)).collect();
+        assert_eq!(queries.len(), count, "each request has its own query");
+        let rest = spec.requests_from(cell(16), &place(), 1, count - 1).unwrap().requests;
+        assert_eq!(rest, made[1..]);
     }
 }
 

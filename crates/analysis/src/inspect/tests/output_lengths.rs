@@ -74,7 +74,7 @@ fn empty_outputs_are_reported_even_if_ignore_eos_is_not_set() {
     let empty = Record {
         asked_input: 8,
         asked_output: 100,
-        usage: Usage { prompt: Some(8), completion: Some(0), cached: None, reasoning: None },
+        usage: Usage { prompt: Some(8), completion: Some(0), cached: None, ..Usage::default() },
         ..stream(0.0, &[])
     };
     let findings = inspect_with(&sampling(false, true), &[empty, good()]);

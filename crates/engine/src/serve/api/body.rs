@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Host, Prompt, Reply};
+use super::{Host, Prompt, Reply, media};
 
 /// The fields of a JSON body.
 pub(super) struct Body(Map<String, Value>);
@@ -67,6 +67,24 @@ impl Body {
         ids(value).ok_or_else(|| wrong(name, "a list of token ids"))
     }
 
+    /// One or several texts, or lists of token ids.
+    pub(super) fn inputs(&self, host: &Host, name: &str) -> Result<Vec<Prompt>, Reply> {
+        let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
+        let expected = || wrong(name, "texts or lists of token ids, of at least one token each");
+        let one = |value: &Value| match value {
+            Value::String(text) => Prompt::text(host, text),
+            other => ids(other).map(Prompt::of_ids).ok_or_else(expected),
+        };
+        let inputs = match value {
+            Value::Array(items) if items.iter().any(|item| !item.is_u64()) => {
+                items.iter().map(one).collect::<Result<Vec<_>, Reply>>()?
+            }
+            value => vec![one(value)?],
+        };
+        let is_empty = inputs.is_empty() || inputs.iter().any(|input| input.tokens == 0);
+        if is_empty { Err(expected()) } else { Ok(inputs) }
+    }
+
     /// One prompt: a text or a list of token ids, possibly as the only element of a list.
     pub(super) fn prompt(&self, host: &Host) -> Result<Prompt, Reply> {
         let name = "prompt";
@@ -87,8 +105,7 @@ impl Body {
             Value::String(text) => Prompt::text(host, text)?,
             other => {
                 let ids = ids(other).ok_or_else(|| wrong(name, "a text or a list of token ids"))?;
-                let key = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-                Prompt { tokens: ids.len() as u32, key, ids }
+                Prompt::of_ids(ids)
             }
         };
         if prompt.tokens == 0 {
@@ -106,12 +123,19 @@ impl Body {
         let overhead = host.shared_block.map_or(0, |_| host.chat_overhead_tokens as usize);
         // The template adds the same tokens to every chat, so their ids do not matter.
         let (tokens, ids) = (host.chat_overhead_tokens, vec![0; overhead]);
-        let mut all = Prompt { tokens, key: Vec::new(), ids };
+        let mut all = Prompt { tokens, ids, ..Prompt::default() };
         for message in messages {
-            let part = Prompt::text(host, &content(message)?)?;
-            all.tokens += part.tokens;
-            all.key.extend(part.key);
-            all.ids.extend(part.ids);
+            let text = Prompt::text(host, &content(message)?)?;
+            let parts = message["content"].as_array().into_iter().flatten();
+            let media = parts.filter(|part| !part["text"].is_string()).map(media::part);
+            for part in [Ok(text)].into_iter().chain(media) {
+                let part = part?;
+                all.tokens += part.tokens;
+                all.key.extend(part.key);
+                all.ids.extend(part.ids);
+                all.media.image += part.media.image;
+                all.media.audio += part.media.audio;
+            }
         }
         if all.tokens == 0 {
             return Err(wrong(name, "of at least one token"));
@@ -120,7 +144,7 @@ impl Body {
     }
 }
 
-/// The text of one message: a string, or a list of parts with `text`. Calls of tools follow it; with them, there may be no
+/// The text of one message: a string, or the parts with `text` of a list. Calls of tools follow it; with them, there may be no
 /// text.
 fn content(message: &Value) -> Result<String, Reply> {
     let calls = message.get("tool_calls").filter(|calls| calls.is_array());
@@ -129,8 +153,9 @@ fn content(message: &Value) -> Result<String, Reply> {
         Value::String(text) => Ok(text.clone() + &calls),
         Value::Array(parts) => parts
             .iter()
-            .map(|part| part["text"].as_str().ok_or_else(|| wrong("messages", "of text only")))
-            .chain((!calls.is_empty()).then_some(Ok(calls.as_str())))
+            .filter_map(|part| part["text"].as_str())
+            .chain((!calls.is_empty()).then_some(calls.as_str()))
+            .map(Ok)
             .collect(),
         Value::Null if !calls.is_empty() => Ok(calls),
         _ => Err(wrong("messages", "a list of messages with a role and a content")),

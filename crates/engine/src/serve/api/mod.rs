@@ -2,7 +2,9 @@
 //! and no clock.
 
 mod body;
+mod media;
 mod openai;
+mod pooled;
 mod server;
 mod tgi;
 mod vllm;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 use inferometer_model::{Tokenizer, TokenizerError};
 use inferometer_wire::http::Request;
+use media::MediaTokens;
 use serde_json::{Value, json};
 
 use super::{FrontConfig, latencies::Latencies, words::seed};
@@ -171,24 +174,32 @@ struct OutputOptions {
 }
 
 /// A prompt with its number of tokens.
+#[derive(Default)]
 struct Prompt {
     tokens: u32,
     /// The bytes from which the seed of the output is computed.
     key: Vec<u8>,
     /// The token ids of the prompt; may be empty if the engine does not cache prefixes.
     ids: Vec<u32>,
+    /// Those of `tokens` that are of pictures and sounds.
+    media: MediaTokens,
 }
 
 impl Prompt {
+    fn of_ids(ids: Vec<u32>) -> Self {
+        let key = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        Self { tokens: ids.len() as u32, key, ids, ..Self::default() }
+    }
+
     fn text(host: &Host, text: &str) -> Result<Self, Reply> {
         let failed = |error: TokenizerError| Reply::error(500, &error.to_string());
         let key = text.as_bytes().to_vec();
         if host.shared_block.is_none() {
             let tokens = host.tokenizer.count(text).map_err(failed)?;
-            return Ok(Self { tokens, key, ids: Vec::new() });
+            return Ok(Self { tokens, key, ..Self::default() });
         }
         let ids = host.tokenizer.encode(text).map_err(failed)?;
-        Ok(Self { tokens: ids.len() as u32, key, ids })
+        Ok(Self { tokens: ids.len() as u32, key, ids, ..Self::default() })
     }
 }
 
@@ -252,6 +263,8 @@ pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &
         "/detokenize" if post => server::detokenize(host, &request.body).map(Call::Reply),
         "/v1/completions" if post => openai::completions(host, &request.body).map(Call::Generate),
         "/v1/chat/completions" if post => openai::chat(host, &request.body).map(Call::Generate),
+        "/v1/embeddings" if post => pooled::embeddings(host, &request.body).map(Call::Generate),
+        "/v1/rerank" if post => pooled::rerank(host, &request.body).map(Call::Generate),
         "/generate" if post => generate(host, &request.body).map(Call::Generate),
         "/generate_stream" if post => tgi::generate(host, &request.body, true).map(Call::Generate),
         "/health"
@@ -264,6 +277,8 @@ pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &
         | "/detokenize"
         | "/v1/completions"
         | "/v1/chat/completions"
+        | "/v1/embeddings"
+        | "/v1/rerank"
         | "/generate"
         | "/generate_stream" => Err(Reply::json(405, &json!({ "detail": "Method Not Allowed" }))),
         _ => Err(Reply::json(404, &json!({ "detail": "Not Found" }))),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::media::MediaTokens;
 use super::{Host, Job, Output, OutputOptions, Prompt, Reply, ResponseFormat, body::Body, sse};
 
 /// The default output length of completions, in tokens.
@@ -56,7 +57,7 @@ fn job(
     };
     let include_usage = body.object("stream_options")?.flag("include_usage")?;
     let (model, created) = (host.model.clone(), host.created);
-    let form = OpenAi { kind, model, created, include_usage };
+    let form = OpenAi { kind, model, created, include_usage, media: prompt.media };
     Ok(Job::new(host, prompt, options, Box::new(form)))
 }
 
@@ -71,6 +72,7 @@ struct OpenAi {
     model: String,
     created: u64,
     include_usage: bool,
+    media: MediaTokens,
 }
 
 impl OpenAi {
@@ -91,7 +93,7 @@ impl OpenAi {
     }
 }
 
-fn usage(output: &Output<'_>) -> Value {
+fn usage(output: &Output<'_>, media: MediaTokens) -> Value {
     let mut usage = json!({
         "prompt_tokens": output.prompt_tokens,
         "total_tokens": output.prompt_tokens + output.output_tokens,
@@ -99,6 +101,11 @@ fn usage(output: &Output<'_>) -> Value {
     });
     if let Some(cached) = output.cached_tokens {
         usage["prompt_tokens_details"] = json!({ "cached_tokens": cached });
+    }
+    for (kind, tokens) in [("image", media.image), ("audio", media.audio)] {
+        if tokens > 0 {
+            usage["prompt_tokens_details"]["multimodal_tokens"][kind] = tokens.into();
+        }
     }
     usage
 }
@@ -136,7 +143,7 @@ impl ResponseFormat for OpenAi {
         let mut events = Vec::new();
         if self.include_usage {
             let mut chunk = self.chunk(output.id, json!([]));
-            chunk["usage"] = usage(output);
+            chunk["usage"] = usage(output, self.media);
             events.push(sse(&chunk));
         }
         events.push(DONE.to_vec());
@@ -163,7 +170,7 @@ impl ResponseFormat for OpenAi {
         let mut choice = json!({ "index": 0, "logprobs": null, "finish_reason": reason });
         choice[key] = content;
         let mut message = self.message(output.id, object, json!([choice]));
-        message["usage"] = usage(output);
+        message["usage"] = usage(output, self.media);
         message
     }
 }

@@ -108,6 +108,9 @@ pub fn measure(
         .zip(counted)
         .map(|(record, counted)| Some(i64::from(record.usage.prompt?) - i64::from(counted?)))
         .collect();
+    // A ranking counts its query, too, so its counts show nothing about single texts.
+    let is_ranking = plan.pooling.is_some_and(|pooling| pooling.query_length.is_some());
+    let differences = differences.filter(|_| !is_ranking);
     let (tokens, findings) = judge(plan, differences.as_deref());
     let refusals: Option<Vec<Refusal>> = records.iter().map(Refusal::of).collect();
     Ok(Overhead {
