@@ -69,6 +69,10 @@ fn serving(answer: fn(usize) -> Value) -> (String, Arc<Mutex<Vec<Value>>>) {
             return tiny_server::whole("404 Not Found", "{}");
         };
         let inputs = body["input"].as_array().or(body["documents"].as_array()).map_or(0, Vec::len);
+        // Other requests only ask which server it is.
+        if inputs == 0 {
+            return tiny_server::whole("404 Not Found", "{}");
+        }
         kept.lock().expect("a list").push(body);
         let answer = answer(inputs).to_string();
         tiny_server::whole("200 OK\r\ncontent-type: application/json", &answer)

@@ -273,6 +273,10 @@ impl Spec {
     /// The inputs of requests without output tokens, which only some workloads have.
     fn pooling(&self, mistakes: &mut Mistakes) -> Option<PoolingPlan> {
         let pooling = self.pooling.resolve(self.dialect.as_deref(), mistakes)?;
+        if self.ab.is_some() {
+            mistakes
+                .add("dialect", "has no output, but a comparison in blocks is of generated text");
+        }
         let workload = self.workload.name();
         if !["random", "prefix", "jsonl", "csv", "parquet"].contains(&workload) {
             mistakes.add(

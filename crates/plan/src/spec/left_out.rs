@@ -86,6 +86,8 @@ const OWN_LOAD: &str = "has its own load, but this command chooses the load";
 const SCALE: &str = "scales arrivals to the exact rate, but this command does not; leave it out";
 const JOBS: &str = "agents cannot be used: its jobs have calls that wait for each other; use `inferometer run`, \
                     `search` or `predict`";
+const OF_TEXT: &str =
+    "cannot be used: a comparison in blocks is of servers that generate text; leave it out";
 const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be compared; leave it out";
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
@@ -132,6 +134,7 @@ static LEFT_OUT: &[LeftOut] = left_out! {
         "is not used by a prediction of passes; leave it out";
     Predict Accepted &["over_limit"] => "is always `queue` in a prediction; leave it out";
     Predict Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Ab Refused PoolingKeys::NAMES => OF_TEXT;
     Predict Accepted PoolingKeys::NAMES => "cannot be predicted: the engine model generates text; leave it out";
     Predict Accepted MediaKeys::NAMES =>
         "cannot be predicted: the engine model does not know the cost of pictures and sounds; leave it out";

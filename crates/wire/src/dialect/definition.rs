@@ -39,6 +39,8 @@ pub struct Dialect {
     pub applies_chat_template: bool,
     /// Whether responses contain the server's own token counts.
     pub reports_usage: bool,
+    /// The number of vectors or scores that a request asks for; `None` if its answer is generated text.
+    pub(super) results: fn(&Request, &Sampling) -> Option<u32>,
     /// How a message has pictures and sounds; `None` if it cannot.
     pub(super) media: Option<&'static MediaParts>,
     /// Makes the body of a request to a model; `None` if the dialect does not accept this kind of prompt.
@@ -73,6 +75,7 @@ pub(super) const DEFAULT: Dialect = Dialect {
     ignore_eos_with: &[],
     applies_chat_template: false,
     reports_usage: true,
+    results: |_, _| None,
     media: None,
     fields: |_, _, _| None,
     decoder: |_, _| unreachable!("invariant: each dialect sets its own decoder"),
@@ -141,7 +144,7 @@ impl Dialect {
 
     /// The number of vectors or scores that a request asks for; `None` if its answer is generated text.
     pub fn expected_results(&self, request: &Request, sampling: &Sampling) -> Option<u32> {
-        super::pooled::expected(self, request, sampling)
+        (self.results)(request, sampling)
     }
 
     /// Makes the decoder for the response to a request with this prompt.

@@ -29,6 +29,7 @@ pub(super) static EMBED: Dialect = Dialect {
         let inputs: Option<Vec<Value>> = inputs(request).map(prompt).collect();
         Some(json!({ "model": model, "input": inputs?, "encoding_format": "base64" }))
     },
+    results: |request, _| Some(1 + request.further.len() as u32),
     decoder: |_, _| Box::new(Embeddings),
     ..DEFAULT
 };
@@ -47,6 +48,7 @@ pub(super) static RANK: Dialect = Dialect {
         let documents = if texts.len() > 1 { &texts[1..] } else { &texts[..] };
         Some(json!({ "model": model, "query": texts[0], "documents": documents }))
     },
+    results: scores,
     decoder: |_, _| Box::new(Scores),
     ..DEFAULT
 };
@@ -62,20 +64,13 @@ fn text(prompt: &Prompt) -> Option<&str> {
     }
 }
 
-/// The number of vectors or scores that a request asks for: one for each input or document, but for a ranking at most
-/// `top_n` of its additional fields.
-pub(super) fn expected(dialect: &Dialect, request: &Request, sampling: &Sampling) -> Option<u32> {
-    let further = request.further.len() as u32;
-    match dialect.name {
-        EMBEDDINGS => Some(1 + further),
-        RERANK => {
-            let fields = [&request.extra_body, &sampling.extra_body];
-            let top_n = fields.into_iter().find_map(|fields| fields.get("top_n")?.as_u64());
-            let top_n = top_n.and_then(|top_n| u32::try_from(top_n).ok()).filter(|it| *it > 0);
-            Some(further.max(1).min(top_n.unwrap_or(u32::MAX)))
-        }
-        _ => None,
-    }
+/// The number of scores that a ranking asks for: one for each document, but at most `top_n` of its additional fields.
+fn scores(request: &Request, sampling: &Sampling) -> Option<u32> {
+    let documents = (request.further.len() as u32).max(1);
+    let fields = [&request.extra_body, &sampling.extra_body];
+    let top_n = fields.into_iter().find_map(|fields| fields.get("top_n")?.as_u64());
+    let top_n = top_n.and_then(|top_n| u32::try_from(top_n).ok()).filter(|it| *it > 0);
+    Some(documents.min(top_n.unwrap_or(u32::MAX)))
 }
 
 /// Ends an answer that has these indexes of inputs.
@@ -150,7 +145,7 @@ fn dimension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error
         fn visit_str<E>(self, text: &str) -> Result<u32, E> {
             let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
             let bytes = (text.len() / 4 * 3).saturating_sub(padding.min(2));
-            let is_whole = text.len() % 4 == 0 && bytes % size_of::<f32>() == 0;
+            let is_whole = text.len().is_multiple_of(4) && bytes.is_multiple_of(size_of::<f32>());
             Ok(if is_whole { (bytes / size_of::<f32>()) as u32 } else { 0 })
         }
         fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<u32, A::Error> {
