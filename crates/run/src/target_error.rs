@@ -73,7 +73,8 @@ pub enum TargetError {
     SameAddress { first: String, second: String, address: String },
     /// The server generates no text.
     #[error(
-        "{url}: {engine} serves {serves}, which Inferometer does not measure: give a server that generates text"
+        "{url}: {engine} serves {serves}, no generated text: give --dialect openai-embeddings or --dialect rerank to \
+            measure them, or a server that generates text"
     )]
     OtherKind { url: String, engine: String, serves: String },
     /// The server answers, but not like a known API.

@@ -346,19 +346,24 @@ mod tests {
             (Some("openai-chat"), None, true),
             // The user knows a path that the server does not state.
             (Some("openai-chat"), Some("/v2/chat"), false),
+            (Some("openai-embeddings"), None, false),
         ] {
             let keys = serde_json::json!({
                 "target": "http://127.0.0.1:1", "dialect": dialect, "endpoint": endpoint,
             });
             let spec: Spec = serde_json::from_value(keys).expect("a spec");
-            let known =
-                Known { dialects: &["openai-chat"], models: &[], model_of_hub_id: |_| None };
+            let known = Known {
+                dialects: &["openai-chat", "openai-embeddings"],
+                models: &[],
+                model_of_hub_id: |_| None,
+            };
             let plan = spec.resolve(&known).expect("a plan");
             let url = plan.target.urls().next().expect("an address");
             let chosen = choose_dialect(&plan, url, &found);
             let refused = chosen.err().map(|error| error.to_string());
             assert_eq!(refused.is_some(), is_refused, "{dialect:?}: {refused:?}");
-            let words = "vllm serves embeddings, which Inferometer does not measure";
+            let words =
+                "vllm serves embeddings, no generated text: give --dialect openai-embeddings";
             assert!(refused.is_none_or(|refused| refused.contains(words)));
         }
     }
