@@ -119,7 +119,7 @@ const EXAMPLES: [&str; 105] = [
 ];
 /// A WAV file of one second: 16 samples of 8 bits.
 const SOUND: &str = "RIFF\u{34}\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0\u{10}\0\0\0\u{10}\0\0\0\
-    \u{1}\0\u{8}\0data\u{10}\0\0\00123456789012345";
+    \u{1}\0\u{8}\0data\u{10}\0\0\0abcdefghijklmnop";
 /// The flags in place of the word ONE_CELL in an example.
 const ONE_CELL: &str = "--input-lengths 8 --output-lengths 8";
 
