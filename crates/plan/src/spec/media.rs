@@ -259,7 +259,7 @@ mod tests {
             (json!({"image_size": "0x5"}), "is not WIDTHxHEIGHT"),
             (json!({"image_size": "1x99999"}), "is not WIDTHxHEIGHT"),
             (json!({"image_size": "8x8:0"}), "weights above 0"),
-            (json!({"image_kind": "foto"}), "did you mean `photo`"),
+            (json!({"image_kind": "phot"}), "did you mean `photo`"),
             (json!({"image_format": "webp"}), "is not one of jpeg, png"),
             (json!({"image_files": "x", "image_kind": "noise"}), "files have their own"),
             (json!({"audio_length": "2h"}), "longer than 1h"),

@@ -181,7 +181,7 @@ fn call_cases() -> Vec<CallCase> {
         (Said::calls(&[("weather", good)]), vec![(Fits, 1)]),
         (Said::calls(&[("weather", good), ("now", "{}")]), vec![(Fits, 2)]),
         (Said::text("It rains."), vec![]),
-        (Said::calls(&[("wether", good)]), vec![(NotOffered, 1)]),
+        (Said::calls(&[("climate", good)]), vec![(NotOffered, 1)]),
         (Said::calls(&[("weather", r#"{"days":3}"#)]), vec![(Unfit, 1)]),
         (Said::calls(&[("weather", r#"{"city":1}"#)]), vec![(Unfit, 1)]),
         (Said::calls(&[("weather", r#"{"city":"A","town":"B"}"#)]), vec![(Unfit, 1)]),
