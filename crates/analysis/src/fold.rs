@@ -296,7 +296,9 @@ impl PassFold {
         let first_send = self.data.in_flight.first_send();
         let (latencies, drawn) = self.latencies.finish(layout, is_drawn);
         let (servers, ranks) = self.parts.finish(&self.servers, &latencies, layout);
-        let sources = sources(&self.data, &self.observed);
+        let in_flight = &self.data.in_flight;
+        let span = in_flight.first_send().zip(in_flight.last_end());
+        let sources = span.map_or_else(Vec::new, |span| SourceMetrics::each(&self.observed, span));
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
         let summary = PassSummary {
@@ -373,20 +375,6 @@ fn observed(data: &PassData, observed: &Observed) -> (Option<ServerMetrics>, Opt
         ServerMetrics::of(observed, (first, end), &in_flight.steps()),
         HardwareUse::of(observed, (first, end), data.output_tokens, data.completed),
     )
-}
-
-/// The metrics of each server, if they were read from several servers separately.
-fn sources(data: &PassData, observed: &Observed) -> Vec<SourceMetrics> {
-    let in_flight = &data.in_flight;
-    let Some(span) = in_flight.first_send().zip(in_flight.last_end()) else { return Vec::new() };
-    let metrics = |(at, name): (usize, &String)| {
-        let metrics = ServerMetrics::of(&observed.of_source(at), span, &[])?;
-        Some(SourceMetrics {
-            name: name.clone(),
-            metrics: ServerMetrics { timeline: Vec::new(), ..metrics },
-        })
-    };
-    observed.sources.iter().enumerate().filter_map(metrics).collect()
 }
 
 /// How unreliable a source of token counts is; a larger value is less reliable.

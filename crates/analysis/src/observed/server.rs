@@ -72,6 +72,18 @@ pub struct SourceMetrics {
     pub metrics: ServerMetrics,
 }
 
+impl SourceMetrics {
+    /// The metrics of each server during `span`, if they were read from several servers separately.
+    pub(crate) fn each(observed: &Observed, span: (Nanos, Nanos)) -> Vec<Self> {
+        let metrics = |(at, name): (usize, &String)| {
+            let metrics = ServerMetrics::of(&observed.of_source(at), span, &[])?;
+            let metrics = ServerMetrics { timeline: Vec::new(), ..metrics };
+            Some(Self { name: name.clone(), metrics })
+        };
+        observed.sources.iter().enumerate().filter_map(metrics).collect()
+    }
+}
+
 /// Statistics of a gauge over the samples within a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
