@@ -21,6 +21,7 @@ mod server;
 mod server_times;
 mod skipped;
 mod think;
+mod unstated_cache;
 mod writer;
 
 use inferometer_model::record::Skipped;
@@ -82,6 +83,7 @@ checks! {
     server_times::TimesOfServer,
     think::ThinkInText,
     forms::Forms,
+    unstated_cache::UnstatedCache,
     pooled::PooledInputs,
 }
 

@@ -37,7 +37,9 @@ pub const FORM_FIELDS: [&str; 17] = [
 /// Whether fields of a body ask for a form of the answer. Such an answer has its own end: a server that ignores the
 /// end-of-text token would break the form.
 pub fn asks_for_form(fields: &Map<String, Value>) -> bool {
-    !fields.is_empty() && FORM_FIELDS.iter().any(|field| fields.contains_key(*field))
+    let is_plain = |value: &Value| value.is_null() || value["type"] == "text";
+    let asks = |field: &&str| fields.get(*field).is_some_and(|value| !is_plain(value));
+    !fields.is_empty() && FORM_FIELDS.iter().any(asks)
 }
 
 /// How output is sampled and delivered; the same for all requests of a plan.
@@ -60,8 +62,7 @@ impl Sampling {
     /// the body do not take it back.
     pub fn asks_to_ignore_eos(&self) -> bool {
         let own = self.extra_body.get("ignore_eos");
-        let is_taken_back = matches!(own, Some(Value::Null | Value::Bool(false)));
-        self.ignore_eos && !is_taken_back && (own.is_some() || !asks_for_form(&self.extra_body))
+        self.ignore_eos && !matches!(own, Some(Value::Null | Value::Bool(false)))
     }
 }
 

@@ -98,7 +98,12 @@ fn of_jobs(pass: &PassSummary) -> Option<String> {
 /// ` The cache keeps 117,000 to 121,000 tokens: without it, the first token comes after 90 ms instead of 12 ms. 1,000 cached
 /// prompt tokens save 41 ms of TTFT (39 to 43).` The first sentence needs prompts that were removed.
 fn of_cache(reuse: &Reuse) -> String {
-    let keeps = reuse.keeps_at_least.zip(reuse.keeps_less_than).map_or_else(String::new, |(low, high)| {
+    let bounds = reuse.keeps_at_least.map(|low| (low, reuse.keeps_less_than));
+    let keeps = bounds.map_or_else(String::new, |(low, high)| {
+        let Some(high) = high else {
+            let low = digits::count(low);
+            return format!(" The cache keeps at least {low} tokens: it was not seen to remove any by age.");
+        };
         let ttft = reuse.ttft_kept_ms.zip(reuse.ttft_lost_ms).map_or_else(String::new, |(kept, lost)| {
             let [kept, lost] = [kept, lost].map(significant);
             format!(": the first token of a prompt that it no longer has comes after {lost} ms instead of {kept} ms")

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::{Engine, folder, inferometer, told};
+use crate::support::{Engine, summary_of};
 use crate::tiny_server;
 
 const RUN: &str =
@@ -12,12 +12,7 @@ const RUN: &str =
 
 /// Runs with these flags. Returns the exit code, what was printed, and the summary if there is one.
 fn run(flags: &str) -> (Option<i32>, String, Value) {
-    let folder = folder();
-    let line = format!("run {RUN} {flags}");
-    let run = inferometer(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
-    let summary = std::fs::read(folder.path().join("out/summary.json")).unwrap_or_default();
-    let shown = String::from_utf8_lossy(&run.stdout).into_owned() + &told(&run);
-    (run.status.code(), shown, serde_json::from_slice(&summary).unwrap_or_default())
+    summary_of(&format!("run {RUN} {flags}"))
 }
 
 /// The findings about tokens and answers.

@@ -371,3 +371,13 @@ pub fn fits_its_schema(summary: &Value) {
     let errors: Vec<String> = validator.iter_errors(summary).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
+
+/// Runs a command that writes its results into the folder `out` of a new folder. Returns the exit code, what was printed,
+/// and the summary if there is one.
+pub fn summary_of(line: &str) -> (Option<i32>, String, Value) {
+    let folder = folder();
+    let run = inferometer(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
+    let summary = std::fs::read(folder.path().join("out/summary.json")).unwrap_or_default();
+    let shown = String::from_utf8_lossy(&run.stdout).into_owned() + &told(&run);
+    (run.status.code(), shown, serde_json::from_slice(&summary).unwrap_or_default())
+}

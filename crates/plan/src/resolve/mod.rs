@@ -19,7 +19,7 @@ use std::time::Duration;
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::pooled::is_pooling;
-use inferometer_model::request::sha256_hex;
+use inferometer_model::request::{asks_for_form, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
 use serde::{Deserialize, Serialize};
@@ -257,9 +257,12 @@ impl Spec {
         }
         Sampling {
             temperature,
-            // The prompt of a text block asks for a text of a given length in characters, so the model
-            // itself must end the answer.
-            ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks" && !pools),
+            // The prompt of a text block asks for a text of a given length in characters, and an answer of a given
+            // form has its own end, so the model itself must end the answer.
+            ignore_eos: self.ignore_eos.unwrap_or_else(|| {
+                let has_form = self.extra_body.as_ref().is_some_and(asks_for_form);
+                self.workload.name() != "blocks" && !pools && !has_form
+            }),
             stream: self.stream.unwrap_or(!pools),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }

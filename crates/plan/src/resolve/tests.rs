@@ -8,6 +8,7 @@ use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::{Bound, OpenPlan, PassPlan};
 use std::time::Duration;
 
+mod forms;
 mod split_think;
 mod target;
 

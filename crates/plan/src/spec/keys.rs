@@ -254,7 +254,8 @@ pub struct Spec {
     /// Sampling temperature [default: 1]
     #[arg(long, value_name = "T", value_parser = super::values::finite, help_heading = "Workload")]
     pub temperature: Option<f64>,
-    /// Let answers end at the end-of-text token: do not send `ignore_eos`
+    /// Let answers end at the end-of-text token: do not send `ignore_eos`. This is the default if
+    /// --extra-body, or a row, asks for tools or for a form of the answer
     #[arg(
         long = "no-ignore-eos",
         num_args = 0,

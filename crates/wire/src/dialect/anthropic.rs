@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
-use super::json::{Text, parse, wrong};
+use super::json::{Named, Text, parse, wrong};
 use super::{media, usage::UsageBody};
 use crate::{ParsedResponse, calls::CallPart};
 
@@ -140,13 +140,6 @@ struct Event<'a> {
     /// The place of the event's block in the answer.
     index: Option<u64>,
     content_block: Option<Named<'a>>,
-}
-
-/// A block that begins, such as a call of a tool.
-#[derive(Debug, Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

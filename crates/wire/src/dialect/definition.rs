@@ -94,8 +94,8 @@ impl Dialect {
         (name, format!("{before}{key}"))
     }
 
-    /// The body of a request, as JSON, with `changes` to the dialect's own fields. If the additional fields ask for a form of
-    /// the answer, and do not set `ignore_eos`, then it is left out, except in calls of recorded jobs: their lengths are recorded. Fields of the plan's
+    /// The body of a request, as JSON, with `changes` to the dialect's own fields. If the request's own fields ask for a form
+    /// of the answer, and do not set `ignore_eos`, then it is left out, except in calls of recorded jobs: their lengths are recorded. Fields of the plan's
     /// `extra_body` replace the dialect's fields of the same name; null removes them. Fields of the request's
     /// `extra_body` replace both. If both values are objects, they are merged instead.
     ///
@@ -124,10 +124,8 @@ impl Dialect {
                     fields.insert(name.to_owned(), value);
                 }
             }
-            let extra = [&sampling.extra_body, &request.extra_body];
-            let says = |name: &str| extra.iter().any(|body| body.contains_key(name));
-            let has_form = extra.iter().any(|body| asks_for_form(body));
-            if has_form && request.job.is_none() && !says("ignore_eos") {
+            let own = &request.extra_body;
+            if asks_for_form(own) && request.job.is_none() && !own.contains_key("ignore_eos") {
                 fields.remove("ignore_eos");
             }
             merge(fields, &sampling.extra_body);

@@ -14,6 +14,13 @@ use super::decode::{Decoded, Undecoded};
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
+/// An item of an answer that begins, such as a call of a tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct Named<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+}
+
 /// The number of elements of a list; the elements themselves are skipped.
 #[derive(Debug)]
 pub(super) struct Count(pub(super) u32);

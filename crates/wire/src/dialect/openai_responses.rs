@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::delta::{Content, Kind};
-use super::json::{Text, parse, wrong};
+use super::json::{Named, Text, parse, wrong};
 use super::{media, usage::UsageBody};
 use crate::{ParsedResponse, calls::CallPart};
 
@@ -117,13 +117,6 @@ struct Event<'a> {
     /// The place of the event's item in the answer.
     output_index: Option<u64>,
     item: Option<Named<'a>>,
-}
-
-/// An item that begins, such as a call of a tool.
-#[derive(Debug, Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

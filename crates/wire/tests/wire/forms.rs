@@ -277,17 +277,15 @@ fn texts_are_judged_by_the_form_that_the_request_asks_for() {
 #[test]
 fn a_request_that_asks_for_a_form_does_not_ignore_the_end_of_text() {
     let body = |asked: Value| {
-        let sampling = Sampling {
-            temperature: 0.0,
-            ignore_eos: true,
-            stream: true,
-            extra_body: fields(asked),
-        };
-        let body = dialect("openai-chat").expect("a dialect").body(&request(), &sampling, "m", &[]);
+        let extra_body = Map::new();
+        let sampling = Sampling { temperature: 0.0, ignore_eos: true, stream: true, extra_body };
+        let request = Request { extra_body: fields(asked), ..request() };
+        let body = dialect("openai-chat").expect("a dialect").body(&request, &sampling, "m", &[]);
         let body: Value = serde_json::from_slice(&body.expect("a body")).expect("JSON");
         body.get("ignore_eos").cloned()
     };
     assert_eq!(body(json!({})), Some(json!(true)));
+    assert_eq!(body(json!({"response_format": {"type": "text"}})), Some(json!(true)));
     assert_eq!(body(json!({"response_format": {"type": "json_object"}})), None);
     assert_eq!(body(json!({"tools": [], "ignore_eos": true})), Some(json!(true)));
 }

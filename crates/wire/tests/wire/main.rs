@@ -9,6 +9,7 @@ mod hostile;
 mod http;
 mod messages;
 mod native;
+mod pooled;
 mod sse;
 mod sse_items;
 mod support;
