@@ -5,8 +5,7 @@ use inferometer_model::{Finding, Timeline, digits};
 inferometer_model::codes! {
     CACHED_TOKENS_UNKNOWN = "cached_tokens_unknown", Note,
         "Prompts of jobs share their begins, but the server does not state how many tokens it took from its cache. So \
-            nothing is known of its cache."
-        => "Start vLLM with `--enable-prompt-tokens-details`, SGLang with `--enable-cache-report`.";
+            nothing is known of its cache.";
 }
 
 /// Counts completed requests whose prompts share tokens with earlier ones.
@@ -26,7 +25,8 @@ impl UnstatedCache {
 
     pub(super) fn findings(self) -> Option<Finding> {
         let message = format!(
-            "The server does not state cached tokens; {} prompts share tokens with earlier ones.",
+            "The server does not state cached tokens, but {} prompts share tokens with earlier ones. vLLM states them with \
+                `--enable-prompt-tokens-details`, SGLang with `--enable-cache-report`.",
             digits::count(self.sharing)
         );
         (self.sharing > 0 && self.stated == 0).then(|| Finding::of(CACHED_TOKENS_UNKNOWN, message))
