@@ -86,6 +86,7 @@ pub mod compare;
 pub mod export;
 pub mod import;
 pub mod price;
+pub mod recorded;
 pub mod report;
 pub mod reproduce;
 

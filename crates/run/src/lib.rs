@@ -38,7 +38,7 @@ pub use events::sender::Events;
 pub use group::measure::{FinishedGroup, Group, Measure, Member};
 pub use inputs::dry_run::{Clock, PlanFormat, dry_run};
 pub use inputs::resolve::{CellChoice, PlanInputs, resolve, resolve_with, spelled_out};
-pub use inputs::{credentials::Variables, variants::variants};
+pub use inputs::{access::server_access, credentials::Variables, variants::variants};
 pub use interrupt::Interrupt;
 pub use pass::network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;

@@ -40,6 +40,7 @@ mod rank_trouble;
 mod ranks;
 mod reach;
 mod reasoning;
+mod record;
 mod reproduce;
 mod run;
 mod search;

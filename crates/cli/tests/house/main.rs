@@ -82,8 +82,8 @@ const ONLY_IN: [(&str, &[&str]); 8] = [
     (
         "TcpListener",
         &[
-            "net/src/epoll.rs", "net/src/free_port.rs", "cluster/src/lead.rs",
-            "cluster/src/lead/welcome.rs",
+            "net/src/epoll.rs", "net/src/free_port.rs", "net/src/http/relay.rs",
+            "cluster/src/lead.rs", "cluster/src/lead/welcome.rs",
         ],
     ),
     (
@@ -94,6 +94,7 @@ const ONLY_IN: [(&str, &[&str]); 8] = [
             "net/src/sys/socket.rs",
             "net/src/tls/client.rs",
             "net/src/http/client/stream.rs",
+            "net/src/http/relay.rs",
             "cluster/src/link.rs",
             "cluster/src/lead/welcome.rs",
         ],

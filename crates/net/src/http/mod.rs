@@ -9,6 +9,7 @@
 //! - [`client`] sends one blocking request at a time, never while a pass is measured on the same
 //!   thread.
 //! - [`proxy`] decides which proxy is used for a server, and opens tunnels.
+//! - [`relay`] passes requests on to a server, and shows both sides.
 //! - [`prometheus`] writes and reads the text format of `/metrics`.
 
 mod connection;
@@ -21,6 +22,7 @@ pub mod client;
 pub mod pages;
 pub mod prometheus;
 pub mod proxy;
+pub mod relay;
 
 pub use connection::Connection;
 pub use connections::Connections;

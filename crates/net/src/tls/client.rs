@@ -125,6 +125,13 @@ impl Write for Within {
 /// A blocking socket with TLS over it.
 pub struct TlsStream(StreamOwned<ClientConnection, TcpStream>);
 
+impl TlsStream {
+    /// The socket below.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.0.sock
+    }
+}
+
 impl Read for TlsStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.read(buffer) {

@@ -25,13 +25,8 @@ pub(crate) fn access(
     plan: &Plan,
     variables: Variables<'_>,
 ) -> Result<ServerAccess, PlanError> {
-    let trust = trust(spec)?;
-    let identity = identity(spec)?;
-    let proxies = match spec.proxy.as_deref() {
-        None => Proxies::of_variables(variables),
-        Some(NO_PROXY) => Proxies::default(),
-        Some(text) => Proxies::only(named(text)?),
-    };
+    let access = server_access(spec, variables)?;
+    let proxies = &access.proxies;
     for url in plan.target.urls().filter(|_| plan.launch.is_none()) {
         proxies.for_url(url).map_err(|why| PlanError::new(format!("target (--target): {why}")))?;
         if spec.proxy.as_deref().is_some_and(|proxy| proxy != NO_PROXY) && url.unix.is_some() {
@@ -40,6 +35,21 @@ pub(crate) fn access(
             ));
         }
     }
+    Ok(access)
+}
+
+/// How to connect to a server, by the keys of a plan that say it: certificates and proxy.
+///
+/// # Errors
+/// When a file cannot be read or has the wrong content, or when the proxy is not valid.
+pub fn server_access(spec: &Spec, variables: Variables<'_>) -> Result<ServerAccess, PlanError> {
+    let trust = trust(spec)?;
+    let identity = identity(spec)?;
+    let proxies = match spec.proxy.as_deref() {
+        None => Proxies::of_variables(variables),
+        Some(NO_PROXY) => Proxies::default(),
+        Some(text) => Proxies::only(named(text)?),
+    };
     Ok(ServerAccess { trust, identity, proxies })
 }
 

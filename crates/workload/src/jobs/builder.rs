@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use inferometer_plan::spec::MAX_LENGTH;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::call::{Call, Content, GapKind, Known, Trace};
 use super::error::{Fault, Problem};
+use super::prompt::{MESSAGES, SYSTEM, TOOLS, head_parts, turns, unmarked};
 use super::tree::ROOT;
 use super::values::{Paths, find, kind_of, list, text, time, tokens};
 use crate::trace::RowReason;
@@ -61,11 +62,6 @@ const CACHED: Paths = "/prefix_tokens|/attributes/gen_ai.usage.cache_read.input_
     |/response/usage/prompt_tokens_details/cached_tokens|/response/usage/cache_read_input_tokens\
     |/usage/prompt_tokens_details/cached_tokens";
 const BLOCKS: Paths = "/event/request/replay/input_sequence_hashes|/hash_ids";
-const MESSAGES: Paths = "/messages|/body/messages|/request/messages|/payload/messages|/body/input|/query\
-    |/attributes/gen_ai.input.messages|/text_input";
-const TOOLS: Paths = "/tools|/body/tools|/request/tools|/attributes/gen_ai.tool.definitions";
-const SYSTEM: Paths = "/system|/body/system|/body/instructions|/request/system\
-    |/attributes/gen_ai.system_instructions";
 const PREVIOUS: Paths = "/body/previous_response_id|/previous_response_id";
 /// What readers of single formats use.
 const OTHERS: Paths = "/first_input_event_type|/newly_append_tokens|/call_type|/response";
@@ -331,29 +327,18 @@ impl Builder {
     /// Adds tools, system prompt and messages of a row, and returns the node of the last message.
     fn whole_prompt(&mut self, row: &Value) -> Option<u32> {
         let (messages, _) = find(row, MESSAGES)?;
-        let mut node = self.head(row);
-        match messages {
-            Value::Array(messages) => {
-                messages.iter().for_each(|message| node = self.message(node, message))
-            }
-            text => node = self.message(node, &json!({"role": "user", "content": text})),
-        }
-        Some(node)
+        let head = self.head(row);
+        Some(turns(messages).iter().fold(head, |node, message| self.message(node, message)))
     }
 
     /// Adds the tools and the system prompt of a row, and returns the node of the last one.
     pub fn head(&mut self, row: &Value) -> u32 {
-        [(TOOLS, "tools"), (SYSTEM, "system")].iter().fold(ROOT, |node, (paths, name)| {
-            match find(row, paths) {
-                Some((value, _)) => self.message(node, &json!({ *name: value })),
-                None => node,
-            }
-        })
+        head_parts(row).iter().fold(ROOT, |node, part| self.message(node, part))
     }
 
     /// Adds a message behind others, and returns its node.
     pub fn message(&mut self, before: u32, message: &Value) -> u32 {
-        let text = message.to_string();
+        let text = unmarked(message);
         let node = self.trace.messages.child(before, hash(&text));
         let node = node.expect("invariant: messages are not chained");
         if self.trace.texts.is_empty() {
@@ -366,7 +351,8 @@ impl Builder {
     }
 }
 
-fn hash(value: impl Hash) -> u64 {
+/// A hash that is the same in each process.
+pub fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

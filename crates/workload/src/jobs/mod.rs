@@ -13,12 +13,15 @@ mod values;
 
 mod source;
 
+mod prompt;
+
 mod builder;
 mod link;
 
 mod format;
 
 mod read;
+pub mod record;
 pub mod synthetic;
 
 mod figures;

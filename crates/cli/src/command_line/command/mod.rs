@@ -25,6 +25,7 @@ mod predict;
 mod predict_targets;
 mod prediction_of_run;
 mod ranks;
+mod record;
 mod report;
 mod reproduce;
 mod rm;
@@ -71,6 +72,9 @@ pub enum Command {
     /// Show what a trace of agents or other recorded requests contains, and convert it; nothing is
     /// sent.
     Trace(trace::TraceArgs),
+    /// Pass requests of agents on to a server, and write them as a trace, which `run --workload agents`
+    /// plays.
+    Record(record::RecordArgs),
     /// Fit the constants of the embedded engine to measured results; the result is a profile.
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine, a calibrated simulator of a serving engine, over HTTP.
@@ -134,6 +138,7 @@ impl Command {
                 | Self::List(_)
                 | Self::Memory(_)
                 | Self::Trace(_)
+                | Self::Record(_)
                 | Self::Completions(_)
                 | Self::Manual(_)
         )
@@ -154,6 +159,7 @@ impl Command {
             Self::Cache(arguments) => cache::cache(*arguments),
             Self::Memory(arguments) => memory::memory(&arguments),
             Self::Trace(arguments) => trace::trace(&arguments),
+            Self::Record(arguments) => record::record(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),

@@ -29,7 +29,7 @@ pub use keep_alive::KeepAliveClient;
 
 use error::no_tls;
 use protocol::{HTTP1_IS_NEEDED, Other, other_protocol};
-use stream::Stream;
+pub(in crate::http) use stream::{Stream, waiting};
 
 use crate::http::proxy::{Proxies, Proxy, advice};
 

@@ -2,14 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::{os::unix::net::UnixStream, path::Path};
+use std::{os::unix::net::UnixStream, path::Path, time::Duration};
 
 use super::Client;
 use super::error::{ClientError, no_tls, reason};
 use crate::{Address, http::proxy::tunnel_through, time_limit, tls::TlsStream};
 
 /// An open connection.
-pub(super) enum Stream {
+pub(in crate::http) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream>),
     Unix(UnixStream),
@@ -18,7 +18,7 @@ pub(super) enum Stream {
 impl Stream {
     /// Connects to a client's server. The tunnel and the TLS handshake are complete when this function
     /// returns.
-    pub(super) fn connect(client: &Client) -> Result<Self, ClientError> {
+    pub(in crate::http) fn connect(client: &Client) -> Result<Self, ClientError> {
         let unreachable = |source| {
             let url = client.url.to_string();
             match &client.proxy {
@@ -53,6 +53,34 @@ impl Stream {
         let stream =
             tls.over(stream, client.timeout).map_err(|source| no_tls(&client.url, source))?;
         Ok(Self::Tls(Box::new(stream)))
+    }
+
+    /// Sets how long a read waits for bytes.
+    pub(in crate::http) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.set_read_timeout(Some(timeout)),
+            Self::Tls(stream) => stream.socket().set_read_timeout(Some(timeout)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    /// Whether the server has not closed the connection yet. For a Unix socket this is not known, so it counts as closed.
+    pub(in crate::http) fn is_open(&self) -> bool {
+        match self {
+            Self::Plain(stream) => waiting(stream) == Some(0),
+            Self::Tls(stream) => waiting(stream.socket()) == Some(0),
+            Self::Unix(_) => false,
+        }
+    }
+}
+
+/// How many bytes can be looked at without waiting, at most 1; `None` if the connection is closed.
+pub(in crate::http) fn waiting(stream: &TcpStream) -> Option<usize> {
+    let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+    stream.set_nonblocking(false).ok()?;
+    match looked {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(0),
+        other => other.ok().filter(|count| *count > 0),
     }
 }
 

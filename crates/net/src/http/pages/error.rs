@@ -1,7 +1,8 @@
 //! The errors that prevent serving a site. They do not include the failure of a single page: the response of
 //! this page states the failure.
 
-use std::io;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 
 /// Why pages are not served.
 #[derive(Debug, thiserror::Error)]
@@ -22,4 +23,21 @@ pub enum ServeError {
     /// The event loop over the sockets fails.
     #[error("cannot wait for the sockets: {0}")]
     Sockets(io::Error),
+}
+
+impl ServeError {
+    /// The error of listening on an address.
+    pub(in crate::http) fn listen(address: SocketAddr, error: &io::Error) -> Self {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
+            ErrorKind::PermissionDenied => {
+                ": ports below 1024 need privileges; choose a higher port"
+            }
+            ErrorKind::AddrNotAvailable => {
+                ": this machine does not have that address; choose another"
+            }
+            _ => "",
+        };
+        Self::Listen { address: address.to_string(), reason: error.to_string(), advice }
+    }
 }

@@ -1,6 +1,6 @@
 //! Serves pages over real sockets until a flag is set. This module does not depend on particular pages.
 
-use std::{io::ErrorKind, net::SocketAddr, sync::Arc, sync::atomic::AtomicBool};
+use std::{net::SocketAddr, sync::Arc, sync::atomic::AtomicBool};
 
 use super::handler::{PageHandler, Pages};
 use super::{access::ReaderAccess, error::ServeError};
@@ -19,20 +19,7 @@ pub fn serve(
     ready: impl FnOnce(SocketAddr, Arc<AtomicBool>, Waker),
 ) -> Result<(), ServeError> {
     let mut net = EpollNet::new().map_err(ServeError::Sockets)?;
-    let at = net.listen(listen).map_err(|error| ServeError::Listen {
-        address: listen.to_string(),
-        advice: match error.kind() {
-            ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
-            ErrorKind::PermissionDenied => {
-                ": ports below 1024 need privileges; choose a higher port"
-            }
-            ErrorKind::AddrNotAvailable => {
-                ": this machine does not have that address; choose another"
-            }
-            _ => "",
-        },
-        reason: error.to_string(),
-    })?;
+    let at = net.listen(listen).map_err(|error| ServeError::listen(listen, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
     ready(at, Arc::clone(&stop), net.waker());
     let mut server = Server::new(PageHandler::new(pages, access, stop));

@@ -12,6 +12,7 @@ use serde_json::Value;
 mod faults;
 mod files;
 mod ids;
+mod record;
 mod rows;
 mod synthetic;
 
