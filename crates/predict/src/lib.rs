@@ -32,12 +32,15 @@ mod predict;
 mod ranges_of_answers;
 mod search;
 
+mod fleet;
+
 mod ab;
 
 pub use ab::{PredictedAb, ab};
 pub use against::measured_on::of_target as measured_on;
 pub use against::{Counts, MeasuredRows, Source, open as open_against, read as read_against};
 pub use expected::{BUILT_IN, Expected, ProfileChoice, expected, known_engine};
+pub use fleet::{Capacity, capacity};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
 pub use planned::{planned, refuse_servers, with_mistakes_of_plan};
 pub use play::{PlayTime, check_plan};

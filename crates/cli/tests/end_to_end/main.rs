@@ -31,6 +31,7 @@ mod money;
 mod observe;
 mod outcomes;
 mod own_profiles;
+mod plan;
 mod plots;
 mod predict;
 mod predict_against;

@@ -28,7 +28,7 @@ pub use distribution::{Distribution, Spread, Weighted};
 
 pub use curve::{Curve, CurvePoint, Ordered};
 pub use pool::{Added, Pool, SAMPLES_KEPT};
-pub use proportion::{normal_quantile_above, wilson};
+pub use proportion::{normal_below, normal_quantile_above, wilson};
 pub use quantile::{median, percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;

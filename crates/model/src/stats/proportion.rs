@@ -57,6 +57,11 @@ pub fn normal_quantile_above(probability: f64) -> f64 {
     }
 }
 
+/// The probability that a standard normal variable is at most `z`.
+pub fn normal_below(z: f64) -> f64 {
+    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

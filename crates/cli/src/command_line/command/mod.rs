@@ -21,6 +21,7 @@ pub(super) mod list;
 mod manual;
 mod memory;
 mod own_profiles;
+mod plan;
 mod predict;
 mod predict_targets;
 mod prediction_of_run;
@@ -75,6 +76,9 @@ pub enum Command {
     /// Pass requests of agents on to a server, and write them as a trace, which `run --workload agents`
     /// plays.
     Record(record::RecordArgs),
+    /// Find which cards and how many servers carry a load within objectives, with which chance and at
+    /// which cost; all is predicted.
+    Plan(Box<plan::PlanArgs>),
     /// Fit the constants of the embedded engine to measured results; the result is a profile.
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine, a calibrated simulator of a serving engine, over HTTP.
@@ -138,6 +142,7 @@ impl Command {
                 | Self::List(_)
                 | Self::Memory(_)
                 | Self::Trace(_)
+                | Self::Plan(_)
                 | Self::Record(_)
                 | Self::Completions(_)
                 | Self::Manual(_)
@@ -159,6 +164,7 @@ impl Command {
             Self::Cache(arguments) => cache::cache(*arguments),
             Self::Memory(arguments) => memory::memory(&arguments),
             Self::Trace(arguments) => trace::trace(&arguments),
+            Self::Plan(arguments) => plan::plan(&arguments),
             Self::Record(arguments) => record::record(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),

@@ -1,0 +1,187 @@
+//! The answers of `plan` for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, Kind};
+
+/// The most answers that are printed.
+const SHOWN: usize = 12;
+
+/// What a million tokens cost, input and output together, if servers follow the load.
+fn per_million(asked: &Asked<'_>, answer: &Answer) -> Option<f64> {
+    let (input, output) = answer.capacity.tokens;
+    let tokens = asked.traffic.requests() * (f64::from(input) + f64::from(output));
+    answer.cost.map(|(_, day)| day / tokens * 1e6)
+}
+
+fn name(kind: &Kind) -> String {
+    let tried: Vec<String> =
+        kind.tried.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect();
+    [format!("{} x {}", kind.cards, kind.card)]
+        .into_iter()
+        .chain(tried)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn range((low, high): (f64, Option<f64>)) -> String {
+    let high = high.map_or("?".to_owned(), |high| format!("{high:.3}"));
+    format!("{low:.3} to {high}")
+}
+
+/// The table and the answer in sentences.
+pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -> String {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let arguments = asked.arguments;
+    let mut text = format!(
+        "{} requests/s{} within {}, with a chance of at least {}{}\n\n",
+        asked.traffic.peak(),
+        if asked.traffic.varies() { " at the peak of a day" } else { "" },
+        arguments.slo.as_deref().unwrap_or("the objectives of the plan file"),
+        percent(asked.chance),
+        match arguments.spare {
+            0 => String::new(),
+            spare => format!(", also without {spare} of the servers"),
+        },
+    );
+    let rows = answers.iter().take(SHOWN).map(|answer| {
+        let cost = answer.cost.map_or(["-".to_owned(), "-".to_owned()], |(hour, day)| {
+            [format!("{hour:.2}"), format!("{day:.2}")]
+        });
+        let [hour, day] = cost;
+        let mark = match (answer.capacity.is_calibrated, answer.is_tie) {
+            (false, _) => "uncalibrated",
+            (true, true) => "tie with the first",
+            _ => "",
+        };
+        [
+            name(&answer.kind),
+            answer.servers.to_string(),
+            (answer.servers * answer.kind.cards).to_string(),
+            percent(answer.chance),
+            hour,
+            day,
+            format!("{:.3} ({})", answer.capacity.best, range(answer.capacity.range)),
+            answer.capacity.limited_by.join(", "),
+            mark.to_owned(),
+        ]
+    });
+    let head = [
+        "server",
+        "servers",
+        "cards",
+        "chance",
+        "$/h",
+        "$/day",
+        "one server carries, requests/s (90 %)",
+        "missed first",
+        "",
+    ];
+    let rows: Vec<[String; 9]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let widths: Vec<usize> = (0..9)
+        .map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in rows.iter().filter(|_| !answers.is_empty()) {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    if answers.len() > SHOWN {
+        let _ = writeln!(text, "... and {} larger ones (--json has all)", answers.len() - SHOWN);
+    }
+    if let Some(first) = answers.first() {
+        text += &sentences(asked, first, answers);
+    }
+    let mut told: Vec<(&String, &str)> =
+        refused.iter().map(|(kind, why)| (&kind.card, why.as_str())).collect();
+    told.retain(|(card, _)| !answers.iter().any(|answer| answer.kind.card == **card));
+    told.dedup_by_key(|(card, _)| *card);
+    for (card, why) in told {
+        let _ = writeln!(text, "left out: {card}: {why}");
+    }
+    text
+}
+
+fn sentences(asked: &Asked<'_>, first: &Answer, answers: &[Answer]) -> String {
+    let peak = asked.traffic.peak();
+    let cost = first.cost.map_or(String::new(), |(hour, _)| format!(" for ${hour:.2}/h"));
+    let mut text = format!(
+        "\n{} of {}{cost}: with a chance of {:.0} % they meet the objectives at the peak.\n",
+        count(first.servers),
+        name(&first.kind),
+        100.0 * first.chance
+    );
+    if !first.capacity.is_calibrated {
+        text += "This is uncalibrated: no measured rows of this model on this card support it. `inferometer run` on one such server and `inferometer calibrate` settle it.\n";
+    }
+    if asked.traffic.varies() {
+        let all = f64::from(first.servers) * 24.0;
+        let _ = writeln!(
+            text,
+            "If servers follow the load, a day has {:.0} server-hours, {:.0} if all stay up.",
+            first.server_hours, all
+        );
+    }
+    if let Some(cost) = per_million(asked, first) {
+        let _ = writeln!(
+            text,
+            "$ {cost:.3} per million tokens, input and output together, at this load."
+        );
+    }
+    let start_s = 60.0 * asked.arguments.start_minutes;
+    let others = first.servers.saturating_sub(1);
+    let fails = match (first.capacity.recovery_s(peak, first.servers, 1, start_s), others) {
+        (Some(0.0), 1..) => {
+            let chance = 100.0 * first.capacity.chance(peak / f64::from(others));
+            format!("the others meet the objectives with a chance of {chance:.0} %")
+        }
+        (Some(seconds), _) => format!(
+            "the objectives are missed for about {:.0} minutes, until a new one is ready and has worked off the backlog",
+            seconds / 60.0
+        ),
+        (None, _) => "the backlog is not worked off before the load falls".to_owned(),
+    };
+    let _ = writeln!(text, "If one server fails at the peak, {fails}.");
+    let ties = answers.iter().filter(|answer| answer.is_tie).count();
+    if ties > 0 {
+        let _ = writeln!(
+            text,
+            "{ties} of the others are ties: if the prediction is exact, they are as cheap or as small."
+        );
+    }
+    text
+}
+
+fn count(servers: u32) -> String {
+    if servers == 1 { "One server".to_owned() } else { format!("{servers} servers") }
+}
+
+/// The answers as JSON.
+pub fn document(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -> Value {
+    let kind = |kind: &Kind| json!({ "card": kind.card, "cards_per_server": kind.cards, "arguments": kind.tried.iter().cloned().collect::<serde_json::Map<_, _>>() });
+    let start_s = 60.0 * asked.arguments.start_minutes;
+    let answer = |it: &Answer| {
+        let (low, high) = it.capacity.range;
+        json!({
+            "server": kind(&it.kind), "servers": it.servers, "cards": it.servers * it.kind.cards, "chance": it.chance,
+            "is_calibrated": it.capacity.is_calibrated, "is_tie": it.is_tie,
+            "usd_per_hour": it.cost.map(|cost| cost.0), "usd_per_day": it.cost.map(|cost| cost.1),
+            "usd_per_million_tokens": per_million(asked, it), "server_hours_per_day": it.server_hours,
+            "requests_per_s_of_one": { "best": it.capacity.best, "low": low, "high": high },
+            "missed_first": it.capacity.limited_by,
+            "recovery_s": it.capacity.recovery_s(asked.traffic.peak(), it.servers, 1, start_s),
+        })
+    };
+    json!({
+        "version": 1, "peak_requests_per_s": asked.traffic.peak(), "requests_per_day": asked.traffic.requests(),
+        "chance": asked.chance, "spare": asked.arguments.spare,
+        "answers": answers.iter().map(answer).collect::<Vec<_>>(),
+        "left_out": refused.iter().map(|(it, why)| json!({ "server": kind(it), "why": why })).collect::<Vec<_>>(),
+    })
+}
