@@ -2,7 +2,7 @@
 //!
 //! A page is a function from a request target to a response. [`Site`] selects the function in a table of
 //! routes, and [`inferometer_net::http::pages::serve`] serves the pages. This crate never writes to the store
-//! or to the log of a run. The report crate converts results to HTML; this crate adds the layout.
+//! or to the log of a run. The report crate converts results to HTML; this crate adds the layout, which is a template.
 
 mod error;
 mod markup;
@@ -18,11 +18,9 @@ mod report_cache;
 
 mod site;
 
-mod layout;
 mod page;
 mod routes;
 
 pub(crate) use error::PageError;
-pub(crate) use layout::{Layout, Section, html_response};
-pub(crate) use markup::Html;
+pub(crate) use markup::{fill, html_response, trusted};
 pub use site::Site;

@@ -1,62 +1,91 @@
-//! Builds HTML. Markup is accepted only from string literals and from other crates of this program. Text from
-//! outside becomes only text or the value of an attribute: a function of the report crate escapes such text
-//! and replaces its control characters.
+//! Makes HTML from templates, which are files beside the pages. A value from outside becomes only text or the value
+//! of an attribute: a function of the report crate escapes it and replaces its control characters. A template that
+//! names a value that is missing is an error.
 
+use std::sync::LazyLock;
+
+use inferometer_net::http::pages::{RequestTarget, Response, link};
 use inferometer_report::page::escape;
+use minijinja::value::{Kwargs, Value};
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
-/// HTML of a part of a page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Html(String);
+use crate::PageError;
 
-impl Html {
-    /// HTML without content.
-    pub(crate) fn new() -> Self {
-        Self::default()
+/// The name and the text of a template.
+macro_rules! templates {
+    ($($file:literal),*) => { [$(($file, include_str!($file))),*] };
+}
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(|out, _, value| {
+        let text = match value {
+            value if value.is_safe() => value.to_string(),
+            value if value.is_none() => String::new(),
+            value => escape(&value.to_string()),
+        };
+        out.write_str(&text).map_err(Error::from)
+    });
+    environment.add_function("link", |segments: Vec<String>, query: Kwargs| {
+        let query = pairs(&query)?;
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let query = query.iter().map(|(name, value)| Some((*name, value.as_deref()?)));
+        Ok::<_, Error>(link(&segments, &query.flatten().collect::<Vec<_>>()))
+    });
+    for (name, text) in templates![
+        "layout.html", "refusal.html", "page/compare.html", "page/definitions.html",
+        "page/in_progress.html", "page/live.html", "page/no_results.html", "page/records.html",
+        "page/run.html", "page/runs.html", "page/trend.html", "page/view.html"
+    ] {
+        environment.add_template(name, text).expect("invariant: a test fills every template");
     }
+    environment
+});
 
-    /// Markup that another crate of this program has created and escaped.
-    pub(crate) fn trusted(markup: String) -> Self {
-        Self(markup)
-    }
+/// The named arguments of a function of a template; `None` for the value `none`.
+fn pairs(arguments: &Kwargs) -> Result<Vec<(&str, Option<String>)>, Error> {
+    let pair = |name| {
+        let value: Value = arguments.get(name)?;
+        Ok((name, (!value.is_none()).then(|| value.to_string())))
+    };
+    arguments.args().map(pair).collect()
+}
 
-    /// Appends markup without escaping.
-    pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
-        self.0.push_str(markup);
-        self
-    }
+/// The function `with` of a template: a link to this target with some values of the query changed.
+pub(crate) fn with(target: &RequestTarget) -> Value {
+    let target = target.clone();
+    Value::from_function(move |changes: Kwargs| {
+        let changes = pairs(&changes)?;
+        let changes = changes.iter().map(|(name, value)| (*name, value.as_deref()));
+        Ok::<_, Error>(target.with(&changes.collect::<Vec<_>>()))
+    })
+}
 
-    /// Appends text, escaped.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        self.0.push_str(&escape(text));
-        self
-    }
+/// Markup that another crate of this program has created and escaped.
+pub(crate) fn trusted(markup: String) -> Value {
+    Value::from_safe_string(markup)
+}
 
-    /// Appends ` name="value"` inside a tag that `raw` has begun.
-    pub(crate) fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
-        for part in [" ", name, "=\"", &escape(value), "\""] {
-            self.0.push_str(part);
-        }
-        self
-    }
+/// Fills a template.
+///
+/// # Errors
+/// If the template needs a value that `context` does not have.
+pub(crate) fn fill(template: &str, context: Value) -> Result<String, PageError> {
+    let filled = TEMPLATES.get_template(template).and_then(|template| template.render(context));
+    filled.map_err(|error| PageError::Failed(format!("{error:#}")))
+}
 
-    /// Appends other HTML.
-    pub(crate) fn append(&mut self, piece: &Self) -> &mut Self {
-        self.0.push_str(&piece.0);
-        self
-    }
+/// A response with a whole page.
+///
+/// # Errors
+/// As [`fill`].
+pub(crate) fn html_response(template: &str, context: Value) -> Result<Response, PageError> {
+    Ok(html(fill(template, context)?))
+}
 
-    /// Appends a link.
-    pub(crate) fn link(&mut self, to: &str, text: &str) -> &mut Self {
-        self.raw("<a").attribute("href", to).raw(">").text(text).raw("</a>")
-    }
-
-    /// Appends a paragraph of text.
-    pub(crate) fn paragraph(&mut self, text: &str) -> &mut Self {
-        self.raw("<p>").text(text).raw("</p>\n")
-    }
-
-    /// The markup as text.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
+/// A response with HTML.
+pub(crate) fn html(page: String) -> Response {
+    Response::new("text/html; charset=utf-8", page.into_bytes())
 }

@@ -4,8 +4,14 @@
 use inferometer_net::http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
 
-use crate::layout::{SCRIPT, STYLE};
-use crate::{Html, Layout, PageError, Section, Site, html_response, page};
+use minijinja::context;
+
+use crate::{PageError, Site, html_response, markup, page};
+
+/// The style sheet of the dashboard, in addition to the style sheet of reports.
+const STYLE: &str = include_str!("web.css");
+/// The script that updates live views. Pages can be read without it.
+const SCRIPT: &str = include_str!("web.js");
 
 /// A function that makes a page.
 type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;
@@ -90,10 +96,8 @@ fn refusal(status: u16, why: &str) -> Response {
         500 | 503 => "This page cannot be shown now",
         _ => "Invalid request",
     };
-    let mut content = Html::new();
-    content.raw("<h1>").text(title).raw("</h1>\n").paragraph(why);
-    content.raw("<p>").link("/", "All runs").raw("</p>\n");
-    html_response(&Layout::new(title, Section::Other).wrap(&content)).with_status(status)
+    let page = html_response("refusal.html", context! { title, why });
+    page.expect("invariant: the template has all its values").with_status(status)
 }
 
 /// The content security policy of the token form, whose style is inline.
@@ -103,9 +107,7 @@ const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-s
 /// A form in which a user enters the token. It contains no data of the store. Its style is part of the
 /// page, because requests for `/style.css` also require the token.
 fn token_form() -> Response {
-    let mut page = Html::new();
-    page.raw(include_str!("token.html"));
-    html_response(&page)
+    markup::html(include_str!("token.html").to_owned())
         .with_status(401)
         .with_header("content-security-policy", TOKEN_POLICY.to_owned())
         .with_header("www-authenticate", "Bearer realm=\"inferometer\"".to_owned())

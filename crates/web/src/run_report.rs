@@ -5,11 +5,13 @@ use inferometer_analysis::Summary;
 use inferometer_report::{ReportInput, html};
 use inferometer_store::StoredRun;
 
-use crate::{Html, PageError, files, report::ReportParts};
+use minijinja::Value;
+
+use crate::{PageError, files, report::ReportParts, trusted};
 
 /// The report of a run with results.
 pub(crate) struct RunReport {
-    pub(crate) markup: Html,
+    pub(crate) markup: Value,
     /// Names of the run's files.
     pub(crate) files: Vec<String>,
     pub(crate) parts: ReportParts,
@@ -24,7 +26,7 @@ impl RunReport {
         let parts = ReportParts::of(stored, summary)?;
         // The page lists the files above the report.
         let input = ReportInput { files: &[], ..parts.input(summary) };
-        let markup = Html::trusted(html::body(&input));
+        let markup = trusted(html::body(&input));
         let files = files::names(summary, &parts);
         Ok(Self { markup, files, parts })
     }
@@ -32,6 +34,6 @@ impl RunReport {
     /// A report without content.
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
-        Self { markup: Html::new(), files: Vec::new(), parts: ReportParts::empty() }
+        Self { markup: Value::UNDEFINED, files: Vec::new(), parts: ReportParts::empty() }
     }
 }

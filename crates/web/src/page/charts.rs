@@ -8,7 +8,9 @@ use inferometer_model::{Nanos, stats::histogram::Histogram};
 use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use inferometer_report::plot::figure;
 
-use crate::Html;
+use minijinja::Value;
+
+use crate::trusted;
 
 /// The number of points of a line over time.
 const MOMENTS: u32 = 80;
@@ -18,15 +20,10 @@ const COLUMNS: u32 = 40;
 const HEIGHT: f64 = 110.0;
 
 /// The chart of output tokens and requests in flight over the time of a pass, from the requests that have
-/// ended. Empty if no request has ended.
-pub(crate) fn over_time(pass: &SoFar) -> Html {
-    let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
-        return Html::new();
-    };
-    let step = until.since(from) / MOMENTS;
-    if step.is_zero() {
-        return Html::new();
-    }
+/// ended; `None` if no request has ended.
+pub(crate) fn over_time(pass: &SoFar) -> Option<Value> {
+    let (from, until) = pass.window().filter(|(from, until)| until > from)?;
+    let step = Some(until.since(from) / MOMENTS).filter(|step| !step.is_zero())?;
     let edges: Vec<Nanos> = (0..=MOMENTS).map(|at| from + step * at).collect();
     let moments = || edges[..MOMENTS as usize].iter().copied();
     let seconds = |at: Nanos| at.since(from).as_secs_f64();
@@ -57,18 +54,16 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
 }
 
 /// A histogram of each metric of [`SoFar::drawn`], with a logarithmic axis.
-pub(crate) fn distributions(pass: &SoFar) -> Html {
-    let mut out = Html::new();
-    for (style_index, (metric, spans)) in (2..).zip(pass.drawn()) {
+pub(crate) fn distributions(pass: &SoFar) -> impl Iterator<Item = Value> {
+    (2..).zip(pass.drawn()).filter_map(|(style_index, (metric, spans))| {
         let title = metric.title;
-        let Some(columns) = columns(title, style_index, spans) else { continue };
+        let columns = columns(title, style_index, spans)?;
         let x = Axis::new(title, "ms").with_scale(Scale::Log).with_extent(Extent::Values);
         let heading = format!("{title}, {} values so far", spans.count());
         let mut chart = Chart::new(format!("live-{}", metric.name), heading, x);
         chart.panels = vec![Panel::new(Axis::new("Share", "%"), HEIGHT, vec![columns])];
-        out.append(&drawn(&chart));
-    }
-    out
+        drawn(&chart)
+    })
 }
 
 /// The columns of a histogram, from the first percentile to the maximum; `None` without values, or if the first
@@ -92,8 +87,8 @@ fn columns(name: &str, style_index: usize, spans: &Histogram) -> Option<Series> 
     })
 }
 
-fn drawn(chart: &Chart) -> Html {
-    if chart.is_empty() { Html::new() } else { Html::trusted(figure(chart)) }
+fn drawn(chart: &Chart) -> Option<Value> {
+    (!chart.is_empty()).then(|| trusted(figure(chart)))
 }
 
 /// A latency as text for people: `12.3 ms`, or in seconds from 10 s on.

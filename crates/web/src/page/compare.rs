@@ -7,7 +7,9 @@ use inferometer_analysis::Summary;
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_report::{charts, difference, plot};
 
-use crate::{Html, Layout, PageError, Section, Site, html_response, page::lines::lines};
+use minijinja::{Value, context};
+
+use crate::{PageError, Site, html_response, page::lines::lines, trusted};
 use inferometer_net::http::pages::{RequestTarget, Response, link};
 
 /// The maximum number of runs in one comparison. More runs would make the charts unreadable, because charts
@@ -44,17 +46,21 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
         let without = || PageError::BadQuery(format!("run {id} has no results"));
         summaries.push((id.clone(), run.summary.ok_or_else(without)?));
     }
-    let mut content = Html::new();
-    content.raw("<h1>Comparison</h1>\n");
     if summaries.len() < 2 {
-        content.paragraph("Choose two runs, or select several runs in the list of runs.");
-        content.append(&form(site, names.first().copied())?);
-    } else {
-        content.append(&chosen(&summaries, margin));
-        content.append(&differences(&summaries, margin));
-        content.append(&plots(summaries));
+        let mut offered = lines(&site.store)?;
+        offered.retain(|line| line.has_results);
+        let offered: Vec<_> = offered.iter().rev().take(RECENT_RUNS).collect();
+        let first = names.first();
+        return html_response("page/compare.html", context! { offered, first });
     }
-    Ok(html_response(&Layout::new("Comparison", Section::Runs).wrap(&content)))
+    let chosen: Vec<_> = summaries.iter().map(|run| chosen(run, &summaries, margin)).collect();
+    let differences = differences(&summaries, margin);
+    let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
+    let charts = charts::of_several(&summaries);
+    let subject = charts.first().map(|first| &first.subject);
+    let figures: Vec<Value> = charts.iter().map(|chart| trusted(plot::figure(chart))).collect();
+    let offered = ();
+    html_response("page/compare.html", context! { offered, chosen, differences, subject, figures })
 }
 
 /// The margin in percent. Smaller differences do not matter.
@@ -66,82 +72,35 @@ fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     })
 }
 
-/// A form in which a user selects two runs. `first` is selected as the baseline.
-fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
-    let mut runs = lines(&site.store)?;
-    runs.retain(|line| line.has_results);
-    let mut out = Html::new();
-    out.raw("<form class=\"filters\" method=\"get\">\n");
-    for (name, label, chosen) in [("a", "Baseline", first), ("b", "Compared run", None)] {
-        out.raw("<label>").text(label).raw(" <select").attribute("name", name).raw(">");
-        for line in runs.iter().rev().take(RECENT_RUNS) {
-            out.raw("<option").attribute("value", &line.id);
-            if chosen == Some(&line.id) {
-                out.raw(" selected");
-            }
-            let text = format!("{} · {} · {} ({})", line.id, line.model, line.engine, line.kind);
-            out.raw(">").text(&text).raw("</option>");
-        }
-        out.raw("</select></label>\n");
-    }
-    out.raw("<button>Compare</button></form>\n");
-    Ok(out)
+/// A compared run: its id, its model and engine, and the link that makes it the baseline.
+fn chosen(
+    (id, summary): &(String, Summary),
+    all: &[(String, Summary)],
+    margin: f64,
+) -> (String, String, String) {
+    let engine = summary.target.engine.as_deref().unwrap_or("unknown engine");
+    let margin = margin.to_string();
+    let others = all.iter().map(|(other, _)| other).filter(|other| *other != id);
+    let mut query = vec![("a", id.as_str())];
+    query.extend(others.map(|other| ("b", other.as_str())));
+    query.push(("margin", &margin));
+    (id.clone(), format!("{} on {engine}", summary.target.model), link(&["compare"], &query))
 }
 
-/// The list of the compared runs. Each run except the baseline has a link that makes it the baseline.
-fn chosen(summaries: &[(String, Summary)], margin: f64) -> Html {
-    let mut out = Html::new();
-    out.raw("<ul>\n");
-    for (at, (id, summary)) in summaries.iter().enumerate() {
-        out.raw("<li>").link(&link(&["runs", id], &[]), id).raw(" ");
-        let engine = summary.target.engine.as_deref().unwrap_or("unknown engine");
-        out.text(&format!("{} on {engine}", summary.target.model));
-        if at == 0 {
-            out.raw(" <b>(the baseline)</b>");
-        } else {
-            let margin = margin.to_string();
-            let mut query = vec![("a", id.as_str())];
-            query.extend(summaries.iter().filter(|(o, _)| o != id).map(|(o, _)| ("b", o.as_str())));
-            query.push(("margin", &margin));
-            out.raw(" (").link(&link(&["compare"], &query), "use as baseline").raw(")");
-        }
-        out.raw("</li>\n");
-    }
-    out.raw("</ul>\n");
-    out
-}
-
-/// The comparison of each run with the baseline.
-fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
+/// The comparison of each run with the baseline: a heading, and tables or the reason why there are none.
+fn differences(
+    summaries: &[(String, Summary)],
+    margin: f64,
+) -> Vec<(String, Option<Value>, Option<String>)> {
     let options = Options { margin: margin / 100.0, ..Options::default() };
     let mut subjects = summaries.iter().map(|(id, summary)| Subject::of_run(id.clone(), summary));
-    let mut out = Html::new();
-    let Some(baseline) = subjects.next() else { return out };
-    for contender in subjects {
-        out.raw("<h2>").text(&format!("{} against {}", contender.name, baseline.name));
-        out.raw("</h2>\n");
+    let Some(baseline) = subjects.next() else { return Vec::new() };
+    let against = |contender: Subject| {
+        let heading = format!("{} against {}", contender.name, baseline.name);
         match compare_subjects(&baseline, &contender, options) {
-            Ok(comparison) => out.append(&Html::trusted(difference::html(&comparison))),
-            Err(nothing) => {
-                out.raw("<div class=\"callout warning\">").paragraph(&nothing.to_string());
-                out.raw("</div>\n")
-            }
-        };
-    }
-    out
-}
-
-/// The charts of all runs together.
-fn plots(summaries: Vec<(String, Summary)>) -> Html {
-    let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
-    let mut out = Html::new();
-    out.raw("<h2>Plots</h2>\n");
-    let charts = charts::of_several(&summaries);
-    if let Some(first) = charts.first() {
-        out.paragraph(&first.subject);
-    }
-    for chart in &charts {
-        out.append(&Html::trusted(plot::figure(chart)));
-    }
-    out
+            Ok(comparison) => (heading, Some(trusted(difference::html(&comparison))), None),
+            Err(nothing) => (heading, None, Some(nothing.to_string())),
+        }
+    };
+    subjects.map(against).collect()
 }

@@ -3,11 +3,14 @@
 use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
-use crate::{Html, PageError};
+use minijinja::{Value, context};
+use serde::Serialize;
+
+use crate::PageError;
 use inferometer_net::http::pages::RequestTarget;
 
 /// A run in a list, with the texts that are shown.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct RunLine {
     pub(crate) id: String,
     pub(crate) started: String,
@@ -29,6 +32,8 @@ pub(crate) struct RunLine {
     pub(crate) lengths: String,
     /// The output tokens per second of the fastest cell; absent if they are unknown.
     pub(crate) output_tokens_per_s: Option<f64>,
+    /// The same as text; empty if they are unknown.
+    pub(crate) speed: String,
     pub(crate) tags: Vec<String>,
     pub(crate) has_results: bool,
 }
@@ -38,6 +43,7 @@ impl RunLine {
         let version = row.engine_version.as_deref().unwrap_or_default();
         let engine = format!("{} {version}", row.engine_name()).trim_end().to_owned();
         let failures = row.failures();
+        let speed = row.grid.and_then(|grid| grid.output_tokens_per_s);
         Self {
             id: row.id.to_string(),
             started: row.started_at.get(..19).unwrap_or(&row.started_at).replace('T', " "),
@@ -54,19 +60,10 @@ impl RunLine {
             validity: row.validity.filter(|_| row.kind != RunKind::Predicted),
             cells: row.cells,
             lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
-            output_tokens_per_s: row.grid.and_then(|grid| grid.output_tokens_per_s),
+            output_tokens_per_s: speed,
+            speed: speed.map(|most| format!("{most:.2}")).unwrap_or_default(),
             tags: row.tags,
         }
-    }
-
-    /// The output tokens per second of the fastest cell as text; empty if they are unknown.
-    pub(crate) fn speed(&self) -> String {
-        self.output_tokens_per_s.map(|most| format!("{most:.2}")).unwrap_or_default()
-    }
-
-    /// Whether the run was imported.
-    pub(crate) fn is_imported(&self) -> bool {
-        self.kind == RunKind::Imported.name()
     }
 
     /// Whether the run may still be in progress.
@@ -140,13 +137,10 @@ impl Filter {
         self.of_store.fits(row) && (!self.simulated || row.simulated)
     }
 
-    /// The form with the current values of this filter. Text fields suggest the values that occur in
-    /// `all`.
-    pub(crate) fn form(&self, all: &[RunLine]) -> Html {
+    /// The form of the filter, for a template. A text field suggests values; a user may also enter a part of one.
+    pub(crate) fn form(&self, all: &[RunLine]) -> Value {
         let filter = &self.of_store;
-        let mut out = Html::new();
-        out.raw("<form class=\"filters\" method=\"get\" role=\"search\" aria-label=\"Runs\">\n");
-        input(&mut out, "q", "Search", "search", &filter.words.join(" "));
+        let mut fields = Vec::new();
         for (name, label, of) in FIELDS {
             let chosen: Vec<&str> = match name {
                 "model" => filter.model.as_deref().into_iter().collect(),
@@ -158,57 +152,20 @@ impl Filter {
             values.retain(|value| !value.is_empty());
             values.sort_unstable();
             values.dedup();
-            // The filter may have several tags. Each of them gets its own field.
-            for value in &chosen {
-                offered(&mut out, name, label, value, &values);
-            }
-            if chosen.is_empty() && values.len() > 1 {
-                offered(&mut out, name, label, "", &values);
-            }
+            let any = (chosen.is_empty() && values.len() > 1).then_some("");
+            let shown = chosen.into_iter().chain(any);
+            fields.extend(shown.map(|value| (name, label, value, values.clone())));
         }
-        let kind = filter.kind.map(RunKind::name).map(|kind| match self.simulated {
-            true => SIMULATED,
-            false => kind,
-        });
+        let kind = filter.kind.map(|kind| if self.simulated { SIMULATED } else { kind.name() });
         let kinds = [&RunKind::ALL.map(RunKind::name)[..], &[SIMULATED]].concat();
-        select(&mut out, "kind", "Kind", &kinds, kind);
-        let state = filter.state.map(RunState::name);
-        select(&mut out, "state", "State", &RunState::ALL.map(RunState::name), state);
-        input(&mut out, "from", "From day", "date", filter.since.as_deref().unwrap_or_default());
-        input(&mut out, "to", "To day", "date", filter.until.as_deref().unwrap_or_default());
-        out.raw("<span><button>Filter</button> <a href=\"?\">Clear</a></span>\n</form>\n");
-        out
+        let states = RunState::ALL.map(RunState::name).to_vec();
+        let choices = [
+            ("kind", "Kind", kinds, kind),
+            ("state", "State", states, filter.state.map(RunState::name)),
+        ];
+        let days = [("from", "From day", &filter.since), ("to", "To day", &filter.until)];
+        context! { words => filter.words.join(" "), fields, choices, days }
     }
-}
-
-/// Appends a text field that suggests values. A user may also enter a part of a value.
-fn offered(out: &mut Html, name: &'static str, label: &str, value: &str, values: &[&str]) {
-    let list = format!("{name}-values");
-    out.raw("<label>").text(label).raw(" <input type=\"search\"").attribute("name", name);
-    out.attribute("value", value).attribute("list", &list).raw("></label>\n<datalist");
-    out.attribute("id", &list).raw(">");
-    for value in values {
-        out.raw("<option").attribute("value", value).raw("></option>");
-    }
-    out.raw("</datalist>\n");
-}
-
-fn input(out: &mut Html, name: &'static str, label: &str, kind: &str, value: &str) {
-    out.raw("<label>").text(label).raw(" <input").attribute("type", kind);
-    out.attribute("name", name).attribute("value", value).raw("></label>\n");
-}
-
-fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Option<&str>) {
-    out.raw("<label>").text(label).raw(" <select").attribute("name", name);
-    out.raw("><option value=\"\">any</option>");
-    for value in values {
-        out.raw("<option").attribute("value", value);
-        if chosen == Some(value) {
-            out.raw(" selected");
-        }
-        out.raw(">").text(value).raw("</option>");
-    }
-    out.raw("</select></label>\n");
 }
 
 /// Parses the day (and possibly the time) of a query parameter; `None` if the parameter is absent. The

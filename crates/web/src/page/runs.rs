@@ -1,9 +1,11 @@
 //! The page with the list of runs, with a filter, an order, several pages, and checkboxes for a
 //! comparison. No run is changed.
 
+use minijinja::context;
+
 use crate::page::lines::{Filter, RunLine};
-use crate::{Html, Layout, PageError, Section, Site, html_response};
-use inferometer_net::http::pages::{RequestTarget, Response, link};
+use crate::{PageError, Site, html_response, markup::with};
+use inferometer_net::http::pages::{RequestTarget, Response};
 
 /// The number of runs on a page: the default, and the maximum.
 const PAGE_SIZE: usize = 50;
@@ -39,34 +41,16 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     let found = shown.len();
     let shown: Vec<&RunLine> = shown.into_iter().skip((page - 1) * size).take(size).collect();
 
-    let mut content = Html::new();
-    content.raw("<h1>Runs</h1>\n").append(&filter.form(&all));
-    if all.is_empty() {
-        content.paragraph("The store has no runs yet. `inferometer run` creates one.");
-    } else {
-        let first = (page - 1) * size;
-        let count = match found {
-            0 => "No run matches.".to_owned(),
-            1 => "1 run.".to_owned(),
-            _ => format!("{} to {} of {found} runs.", first + 1, first + shown.len()),
-        };
-        content.raw("<p role=\"status\">").text(&count);
-        if found < all.len() {
-            content.text(&format!(" The store has {}.", all.len()));
-        }
-        content.raw("</p>\n");
-    }
-    if !shown.is_empty() {
-        content.raw("<form method=\"get\" action=\"/compare\">\n");
-        content.append(&table(&shown, &order, target));
-        content.raw("<p><button>Compare the chosen runs</button> ");
-        content.raw(
-            "<span class=\"soft\">The oldest of them is the baseline. Tokens/s: output tokens \
-                     per second of the fastest cell.</span></p></form>\n",
-        );
-        content.append(&pager(target, page, pages));
-    }
-    Ok(html_response(&Layout::new("Runs", Section::Runs).wrap(&content)))
+    let first = (page - 1) * size + 1;
+    let columns = COLUMNS.map(|(name, heading, _)| (name, heading));
+    let (column, ascending) = (order.column.0, order.ascending);
+    let (form, with) = (filter.form(&all), with(target));
+    html_response(
+        "page/runs.html",
+        context! {
+            form, with, all => all.len(), found, first, shown, columns, column, ascending, page, pages
+        },
+    )
 }
 
 /// The order of the list.
@@ -106,102 +90,4 @@ fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize,
     };
     let positive = |value: &str| value.parse().ok().filter(|number| *number > 0);
     target.value(name).map_or(Ok(otherwise), |value| positive(value).ok_or_else(|| wrong(value)))
-}
-
-/// The table of runs, each with its checkbox.
-fn table(shown: &[&RunLine], order: &Order, target: &RequestTarget) -> Html {
-    let mut out = Html::new();
-    out.raw(
-        "<div class=\"table runs\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n",
-    );
-    out.raw(
-        "<caption class=\"unseen\">Runs in the store; click a heading to sort. Tokens/s: output \
-            tokens per second of a run's fastest cell</caption>\n",
-    );
-    out.raw("<thead><tr><th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
-    for (name, heading, _) in COLUMNS {
-        let is_order = order.column.0 == name;
-        out.raw("<th scope=\"col\"");
-        if is_order {
-            out.attribute("aria-sort", if order.ascending { "ascending" } else { "descending" });
-        }
-        let to = if is_order && order.ascending { format!("-{name}") } else { name.to_owned() };
-        out.raw("><a").attribute("href", &target.with(&[("sort", Some(&to)), ("page", None)]));
-        out.raw(">").text(heading);
-        if is_order {
-            let arrow = if order.ascending { " ▲" } else { " ▼" };
-            out.raw("<span aria-hidden=\"true\">").text(arrow).raw("</span>");
-        }
-        out.raw("</a></th>");
-    }
-    out.raw("<th scope=\"col\">Tags</th></tr></thead>\n<tbody>\n");
-    for line in shown {
-        row(&mut out, line, target);
-    }
-    out.raw("</tbody>\n</table></div>\n");
-    out
-}
-
-fn row(out: &mut Html, line: &RunLine, target: &RequestTarget) {
-    out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
-    out.attribute("aria-label", &format!("Choose {} of {}", line.id, line.model));
-    if !line.has_results {
-        out.raw(" disabled");
-    }
-    out.raw("></td><th scope=\"row\">").link(&link(&["runs", &line.id], &[]), &line.id);
-    out.raw("<br><span class=\"soft\">").text(&line.started).raw("</span></th><td>");
-    out.text(&line.model).raw("</td><td>").text(&line.engine).raw("</td><td>");
-    out.text(&line.card).raw("</td><td>").text(line.kind);
-    if line.simulated {
-        out.raw(" <span class=\"soft\">(simulation)</span>");
-    }
-    out.raw("</td><td>");
-    if line.is_running() {
-        out.link(&link(&["runs", &line.id, "live"], &[]), "running");
-    } else {
-        out.text(line.state);
-    }
-    for text in [&line.missing, &line.failures].into_iter().flatten() {
-        out.raw(" <span class=\"soft\">").text(text).raw("</span>");
-    }
-    if let Some(validity) = &line.validity {
-        let class = match validity.as_str() {
-            "valid" => "badge good",
-            // The verdict of an imported run is not about this client.
-            _ if line.is_imported() => "badge",
-            _ => "badge warning",
-        };
-        out.raw(" <span").attribute("class", class).raw(">").text(validity).raw("</span>");
-    } else if line.has_results {
-        out.raw(
-            " <span class=\"soft\" title=\"No client was involved: there is no verdict\">-</span>",
-        );
-    }
-    out.raw("</td><td class=\"n\">").text(&line.cells.to_string());
-    out.raw("<br><span class=\"soft\">").text(&line.lengths).raw("</span></td><td class=\"n\">");
-    out.text(&line.speed()).raw("</td><td>");
-    for tag in &line.tags {
-        let to = target.with(&[("tag", Some(tag)), ("page", None)]);
-        out.raw("<a class=\"badge\"").attribute("href", &to).raw(">").text(tag).raw("</a> ");
-    }
-    out.raw("</td></tr>\n");
-}
-
-fn pager(target: &RequestTarget, page: usize, pages: usize) -> Html {
-    let mut out = Html::new();
-    if pages < 2 {
-        return out;
-    }
-    let to = |page: usize| target.with(&[("page", Some(&page.to_string()))]);
-    out.raw("<nav class=\"pager\" aria-label=\"Pages\">");
-    if page > 1 {
-        out.link(&to(1), "First").raw(" ").link(&to(page - 1), "Previous").raw(" ");
-    }
-    out.raw("<span aria-current=\"page\">").text(&format!("Page {page} of {pages}"));
-    out.raw("</span>");
-    if page < pages {
-        out.raw(" ").link(&to(page + 1), "Next").raw(" ").link(&to(pages), "Last");
-    }
-    out.raw("</nav>\n");
-    out
 }
