@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use inferometer_model::TokenizerError;
 use inferometer_plan::{ServingLimits, template::TemplateError};
 
+use crate::{LeftOut, Reason};
+
 /// Why the first line of a file is not that of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the text says what the fields are")]
@@ -204,6 +206,17 @@ impl WorkloadError {
     /// The error for a data set that cannot be opened or read.
     pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
         Self::UnreadableDataSet { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// The error for a data set of which no row can be used. `none` says that it has no rows, if none is left out.
+    pub(crate) fn empty<R: Reason>(
+        path: &Path,
+        rows: u64,
+        none: &str,
+        left_out: &LeftOut<R>,
+    ) -> Self {
+        let why = if left_out.total() == 0 { none.to_owned() } else { left_out.to_string() };
+        Self::EmptyDataSet { path: path.to_owned(), rows, why }
     }
 }
 

@@ -1,13 +1,13 @@
 //! The interface of workloads. A workload is the source of the requests of a run. [`crate::registry`]
 //! lists all workloads; this module does not depend on that list.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-use std::{collections::BTreeSet, fmt::Display};
 
 use inferometer_model::load::{Recording, Script, Share};
 use inferometer_model::{CellPlan, Finding, Nanos, PassPlan, Prompt, Request, Source, code};
 
-use crate::{Note, PromptContext, PromptScope, WorkloadError};
+use crate::{LeftOut, Note, PromptContext, PromptScope, Reason, WorkloadError};
 
 /// A workload as the plan configures it.
 pub(crate) trait WorkloadDefinition {
@@ -210,8 +210,9 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
 }
 
 /// A finding with the number of rows that are left out, and the reasons.
-pub(crate) fn rows_left_out(count: u64, used: usize, reasons: &impl Display) -> Option<Finding> {
-    let message = format!("skipped rows of the data set: {count}; used rows: {used}. {reasons}");
+pub(crate) fn rows_left_out<R: Reason>(used: usize, left_out: &LeftOut<R>) -> Option<Finding> {
+    let count = left_out.total();
+    let message = format!("skipped rows of the data set: {count}; used rows: {used}. {left_out}");
     (count > 0).then(|| Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message))
 }
 

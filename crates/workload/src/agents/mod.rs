@@ -193,7 +193,7 @@ impl Workload for Agents {
 
     fn findings(&self) -> Vec<Finding> {
         let Recorded { trace, shape, .. } = &*self.recorded;
-        let left_out = rows_left_out(trace.left_out.total(), trace.calls.len(), &trace.left_out);
+        let left_out = rows_left_out(trace.calls.len(), &trace.left_out);
         let mut findings: Vec<Finding> = left_out.into_iter().collect();
         let derived = |note: String| Finding::of(code::TRACE_AS_PLAYED, note);
         findings.extend(trace.notes.iter().cloned().map(derived));

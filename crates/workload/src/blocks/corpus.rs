@@ -3,13 +3,13 @@
 //! line between them. Unusable rows, and files of other kinds in a folder, are counted by reason and
 //! reported. If a file of text, Markdown or JSONL cannot be read, this is an error.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, fmt, fs};
 
 use serde_json::Value;
 
-use crate::WorkloadError;
 use crate::data_set::{self, MAX_FILE_BYTES};
+use crate::{LeftOut, WorkloadError};
 
 /// Chinese texts in the public domain; `corpus/README.md` lists them.
 const SHIPPED_ZH: [&str; 4] = [
@@ -39,34 +39,7 @@ pub struct Corpus {
     chars: usize,
     /// The positions, in bytes, of the first character and of every [`STRIDE`]th character after it.
     index: Vec<usize>,
-    left_out: LeftOut,
-}
-
-/// Rows and files that cannot be used: for each reason, their number and the place of the first one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut(BTreeMap<&'static str, (u64, String)>);
-
-impl LeftOut {
-    fn add(&mut self, reason: &'static str, place: impl FnOnce() -> String) {
-        self.0.entry(reason).or_insert_with(|| (0, place())).0 += 1;
-    }
-
-    /// The number of rows and files that cannot be used.
-    pub fn total(&self) -> u64 {
-        self.0.values().map(|(count, _)| count).sum()
-    }
-}
-
-impl fmt::Display for LeftOut {
-    /// Writes, for each reason, the number of rows and files, and the place of the first one:
-    /// `2 x an empty text (notes.jsonl, row 3); 1 x ...`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, (reason, (count, first))) in self.0.iter().enumerate() {
-            let semicolon = if position > 0 { "; " } else { "" };
-            write!(f, "{semicolon}{count} x {reason} ({first})")?;
-        }
-        Ok(())
-    }
+    left_out: LeftOut<&'static str>,
 }
 
 impl Corpus {
@@ -83,12 +56,8 @@ impl Corpus {
         }
         let Documents { text, left_out, .. } = documents;
         if text.is_empty() {
-            let why = match left_out.total() {
-                0 => "it contains no text".to_owned(),
-                _ => left_out.to_string(),
-            };
-            let (path, rows) = (PathBuf::from(name), left_out.total());
-            return Err(WorkloadError::EmptyDataSet { path, rows, why });
+            let (rows, none) = (left_out.total(), "it contains no text");
+            return Err(WorkloadError::empty(Path::new(name), rows, none, &left_out));
         }
         let char_starts = text.char_indices().map(|(byte, _)| byte);
         let index: Vec<usize> = char_starts.step_by(STRIDE).collect();
@@ -103,7 +72,7 @@ impl Corpus {
     }
 
     /// The rows and files that cannot be used.
-    pub fn left_out(&self) -> &LeftOut {
+    pub fn left_out(&self) -> &LeftOut<&'static str> {
         &self.left_out
     }
 
@@ -137,7 +106,7 @@ impl Corpus {
 #[derive(Default)]
 struct Documents {
     text: String,
-    left_out: LeftOut,
+    left_out: LeftOut<&'static str>,
 }
 
 impl Documents {

@@ -18,7 +18,7 @@ use crate::{
     Note, PromptContext, PromptForm, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError,
 };
 
-pub use corpus::{Corpus, LeftOut};
+pub use corpus::Corpus;
 use order::BlockOrder;
 
 /// The workload `blocks` as a plan configures it.

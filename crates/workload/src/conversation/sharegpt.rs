@@ -8,9 +8,9 @@ use inferometer_model::{Finding, code, stats::seed};
 use rand_core::RngCore;
 use serde_json::Value;
 
-use crate::WorkloadError;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
-use crate::sharegpt::{Rejected, RowReason, each_row};
+use crate::sharegpt::{RowReason, each_row};
+use crate::{LeftOut, WorkloadError};
 
 /// The text of a human turn and its answer.
 type Exchange = (Box<str>, Box<str>);
@@ -22,7 +22,7 @@ pub struct ConversationFile {
     conversations: Vec<Vec<Exchange>>,
     needed: usize,
     usable: u64,
-    rejected: Rejected,
+    left_out: LeftOut<RowReason>,
 }
 
 impl ConversationFile {
@@ -47,7 +47,7 @@ impl ConversationFile {
         // the file is read only once, and only the sample is in memory.
         let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
-        let mut rejected = Rejected::default();
+        let mut left_out = LeftOut::default();
         let mut usable = 0;
         let rows = each_row(reader, meter, path, |row, value| match exchanges(value) {
             Ok(conversation) => {
@@ -61,17 +61,13 @@ impl ConversationFile {
                     }
                 }
             }
-            Err(reason) => rejected.add(row, reason),
+            Err(reason) => left_out.add_row(reason, row),
         })?;
         if sample.is_empty() {
-            let why = match rejected.total() {
-                0 => "the array is empty".to_owned(),
-                _ => rejected.to_string(),
-            };
-            return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
+            return Err(WorkloadError::empty(path, rows, "the array is empty", &left_out));
         }
         let conversations = sample.into_values().collect();
-        Ok(Self { path: path.to_owned(), conversations, needed: count, usable, rejected })
+        Ok(Self { path: path.to_owned(), conversations, needed: count, usable, left_out })
     }
 
     /// The human turns and answers of the conversation with this number (from 0), at least one pair.
@@ -84,15 +80,12 @@ impl ConversationFile {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut note = |code, message| findings.push(Finding::of(code, message));
-        let left_out = self.rejected.total();
-        if left_out > 0 {
-            let (usable, rejected) = (self.usable, &self.rejected);
-            note(
-                code::DATA_SET_ROWS_LEFT_OUT,
-                format!(
-                    "skipped rows of the data set: {left_out}; usable rows: {usable}. {rejected}"
-                ),
-            );
+        let count = self.left_out.total();
+        if count > 0 {
+            let (usable, left_out) = (self.usable, &self.left_out);
+            let message =
+                format!("skipped rows of the data set: {count}; usable rows: {usable}. {left_out}");
+            note(code::DATA_SET_ROWS_LEFT_OUT, message);
         }
         if self.conversations.len() < self.needed {
             note(

@@ -133,7 +133,7 @@ impl Builder {
     /// The contradiction.
     pub fn left_out(&mut self, line: u64, fault: Fault) -> Result<(), Fault> {
         match fault {
-            Fault::Row(reason) => self.trace.left_out.add(line, reason),
+            Fault::Row(reason) => self.trace.left_out.add_row(reason, line),
             Fault::Trace(_) => return Err(fault),
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub use inferometer_model::record::GapKind;
 
 use super::tree::Tree;
-use crate::trace::LeftOut;
+use crate::{LeftOut, trace::RowReason};
 
 /// A value of a call, and where it comes from. An absent value is never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub struct Trace {
     /// The JSON text of each node in `messages`. Definitions of tools and a system prompt come first.
     pub texts: Vec<Box<str>>,
     /// The rows that cannot be used.
-    pub left_out: LeftOut,
+    pub left_out: LeftOut<RowReason>,
     /// What was not used or is uncertain, in sentences.
     pub notes: Vec<String>,
 }

@@ -27,7 +27,7 @@ use crate::workload::{
 };
 use crate::{Note, PromptContext, RequestBatch, RequestsNeeded, TooLong, Workload, WorkloadError};
 
-pub use row::{LeftOut, Loaded, Row, RowReason};
+pub use row::{Loaded, Row, RowReason};
 
 impl WorkloadDefinition for RowsPlan {
     fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
@@ -85,12 +85,8 @@ impl Rows {
         let mut loaded = read(path, plan)?;
         loaded.sort();
         if loaded.rows.is_empty() {
-            let rows = loaded.left_out.total();
-            let why = match rows {
-                0 => "the file has no rows".to_owned(),
-                _ => loaded.left_out.to_string(),
-            };
-            return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
+            let (rows, none) = (loaded.left_out.total(), "the file has no rows");
+            return Err(WorkloadError::empty(path, rows, none, &loaded.left_out));
         }
         Ok(Self { loaded, timed: plan.timed })
     }
@@ -188,8 +184,8 @@ impl Workload for Rows {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let Loaded { rows, left_out, unused, out_of_order } = &self.loaded;
-        let left_out = rows_left_out(left_out.total(), rows.len(), left_out);
+        let Loaded { rows, left_out, unused, out_of_order, .. } = &self.loaded;
+        let left_out = rows_left_out(rows.len(), left_out);
         let mut findings: Vec<Finding> = left_out.into_iter().collect();
         if *out_of_order > 0 {
             let message = format!(

@@ -31,8 +31,7 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let (projection, unused) =
         columns(&reader, plan).map_err(|error| unreadable(error.to_string()))?;
     let nanoseconds = nanoseconds(&projection);
-    let mut loaded = Loaded { unused, ..Loaded::default() };
-    loaded.left_out.in_rows = true;
+    let mut loaded = Loaded { unused, in_rows: true, ..Loaded::default() };
     let rows = reader
         .get_row_iter(Some(projection))
         .map_err(|error| unreadable(format!("cannot be read: {}", message(&error))))?;

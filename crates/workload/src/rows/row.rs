@@ -1,12 +1,13 @@
 //! Converts the columns of a row to the parts of a request. Unusable rows are counted by reason, with the
 //! line or row number of the first one.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeSet;
 
 use inferometer_model::{Prompt, calendar::seconds_or_date, request::Message};
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
+
+use crate::{LeftOut, Reason};
 
 /// The fields of the request body that may be columns. Other fields can be in the column `body`.
 const BODY_FIELDS: [&str; 22] = [
@@ -99,37 +100,7 @@ pub enum RowReason {
     NotABody,
 }
 
-/// The rows that are left out because they cannot be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    /// For each reason: the number of rows, and the line or row number of the first one, from 1.
-    pub by_reason: BTreeMap<RowReason, (u64, u64)>,
-    /// Whether the numbers count rows and not lines, because the file has no lines.
-    pub in_rows: bool,
-}
-
-impl LeftOut {
-    /// The number of rows that are left out.
-    pub fn total(&self) -> u64 {
-        self.by_reason.values().map(|(count, _)| count).sum()
-    }
-
-    fn add(&mut self, number: u64, reason: RowReason) {
-        self.by_reason.entry(reason).or_insert((0, number)).0 += 1;
-    }
-}
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = if self.in_rows { "row" } else { "line" };
-        let parts: Vec<String> = self
-            .by_reason
-            .iter()
-            .map(|(reason, (count, number))| format!("{count} x {reason} ({unit} {number})"))
-            .collect();
-        f.write_str(&parts.join("; "))
-    }
-}
+impl Reason for RowReason {}
 
 /// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,7 +108,9 @@ pub struct Loaded {
     /// The usable rows, in the order of the file; after sorting, in the order of their arrival times.
     pub rows: Vec<Row>,
     /// The rows that cannot be used.
-    pub left_out: LeftOut,
+    pub left_out: LeftOut<RowReason>,
+    /// Whether the numbers of rows that are left out count rows and not lines, because the file has no lines.
+    pub in_rows: bool,
     /// The names of the columns that are not used.
     pub unused: BTreeSet<String>,
     /// The number of rows with an arrival time before that of an earlier row of the file; 0 until rows
@@ -182,7 +155,10 @@ impl Loaded {
     ) {
         match fields.and_then(|fields| self.row(fields, plan)) {
             Ok(row) => self.rows.push(row),
-            Err(reason) => self.left_out.add(number, reason),
+            Err(reason) => {
+                let unit = if self.in_rows { "row" } else { "line" };
+                self.left_out.add(reason, || format!("{unit} {number}"));
+            }
         }
     }
 

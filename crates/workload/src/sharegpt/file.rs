@@ -1,17 +1,14 @@
 //! Reads a ShareGPT file one row at a time, and stores only the turns that are used. Unusable rows are
 //! counted by reason.
 
-use std::{cell::Cell, collections::BTreeMap, fmt, io::Read, path::Path};
+use std::{cell::Cell, fmt, io::Read, path::Path};
 
 use inferometer_model::Finding;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
-use crate::{WorkloadError, workload::rows_left_out};
-
-/// The maximum number of unusable rows that are listed with their row number.
-const NAMED_ROWS: usize = 20;
+use crate::{LeftOut, Reason, WorkloadError, workload::rows_left_out};
 
 /// The first human turn of a conversation that the model answers, and the turns around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,59 +28,14 @@ pub struct Loaded<T = Box<str>> {
     /// The usable conversations, in the order of the file.
     pub conversations: Vec<T>,
     /// The rows that cannot be used.
-    pub rejected: Rejected,
+    pub left_out: LeftOut<RowReason>,
 }
 
 impl<T> Loaded<T> {
     /// The finding on rows that are left out, with the reasons; empty if no row is left out.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let (total, used) = (self.rejected.total(), self.conversations.len());
-        rows_left_out(total, used, &self.rejected).into_iter().collect()
+        rows_left_out(self.conversations.len(), &self.left_out).into_iter().collect()
     }
-}
-
-/// Rows that cannot be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rejected {
-    /// The number of rows for each reason.
-    pub by_reason: BTreeMap<RowReason, u64>,
-    /// The first unusable rows, at most 20.
-    pub first: Vec<RowProblem>,
-}
-
-impl Rejected {
-    /// The number of rows that cannot be used.
-    pub fn total(&self) -> u64 {
-        self.by_reason.values().sum()
-    }
-
-    pub(crate) fn add(&mut self, row: u64, reason: RowReason) {
-        *self.by_reason.entry(reason).or_default() += 1;
-        if self.first.len() < NAMED_ROWS {
-            self.first.push(RowProblem { row, reason });
-        }
-    }
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (reason, count)) in self.by_reason.iter().enumerate() {
-            let comma = if index > 0 { "; " } else { "" };
-            let row = self.first.iter().find(|problem| problem.reason == *reason);
-            let example = row.map_or(String::new(), |problem| format!(" (row {})", problem.row));
-            write!(f, "{comma}{count} x {reason}{example}")?;
-        }
-        Ok(())
-    }
-}
-
-/// A row that cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowProblem {
-    /// The number of the row in the array, from 1.
-    pub row: u64,
-    /// Why the row cannot be used.
-    pub reason: RowReason,
 }
 
 /// Why a row cannot be used.
@@ -111,6 +63,8 @@ pub enum RowReason {
     #[error("an empty prompt")]
     EmptyTurn,
 }
+
+impl Reason for RowReason {}
 
 /// Reads the first human turn of each conversation of a file.
 ///
@@ -144,17 +98,13 @@ fn read_rows<T>(
     path: &Path,
     take: fn(&Value) -> Result<T, RowReason>,
 ) -> Result<Loaded<T>, WorkloadError> {
-    let mut loaded = Loaded { conversations: Vec::new(), rejected: Rejected::default() };
+    let mut loaded = Loaded { conversations: Vec::new(), left_out: LeftOut::default() };
     let rows = each_row(reader, meter, path, |row, value| match take(value) {
         Ok(taken) => loaded.conversations.push(taken),
-        Err(reason) => loaded.rejected.add(row, reason),
+        Err(reason) => loaded.left_out.add_row(reason, row),
     })?;
     if loaded.conversations.is_empty() {
-        let why = match loaded.rejected.total() {
-            0 => "the array is empty".to_owned(),
-            _ => loaded.rejected.to_string(),
-        };
-        return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
+        return Err(WorkloadError::empty(path, rows, "the array is empty", &loaded.left_out));
     }
     Ok(loaded)
 }

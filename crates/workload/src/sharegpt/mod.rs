@@ -9,5 +9,5 @@ mod whole;
 
 pub(crate) use cut::Cut;
 pub(crate) use file::each_row;
-pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
+pub use file::{Loaded, RowReason, load, read};
 pub(crate) use whole::FirstTurnsDefinition;

@@ -41,7 +41,7 @@ impl Rows {
             }
             match row.and_then(|row| rows.add(row, plan.max_tokens)) {
                 Ok(()) => numbers.push(number),
-                Err(reason) => rows.left_out.add(number, reason),
+                Err(reason) => rows.left_out.add_row(reason, number),
             }
         }
         if plan.format.is_none() && format == TraceFormat::Mooncake {
@@ -50,11 +50,8 @@ impl Rows {
         unstated::settle_blocks(&mut rows, &numbers, plan.block_tokens, format)
             .map_err(|reason| WorkloadError::NotATrace { path: path.to_owned(), reason })?;
         if rows.rows.is_empty() {
-            let why = match number {
-                0 => "the file has no rows".to_owned(),
-                _ => rows.left_out.to_string(),
-            };
-            return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows: number, why });
+            let none = "the file has no rows";
+            return Err(WorkloadError::empty(path, number, none, &rows.left_out));
         }
         Ok(rows)
     }

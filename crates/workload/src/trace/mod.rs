@@ -14,5 +14,5 @@ mod row;
 mod timeline;
 mod unstated;
 
-pub use row::{LeftOut, Row, RowReason, Rows};
+pub use row::{Row, RowReason, Rows};
 pub use timeline::{Arrival, Timeline};

@@ -146,7 +146,7 @@ impl Workload for Trace {
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
         let Rows { rows, left_out, .. } = &self.rows;
-        let left_out = rows_left_out(left_out.total(), rows.len(), left_out);
+        let left_out = rows_left_out(rows.len(), left_out);
         let mut findings: Vec<Finding> = left_out.into_iter().collect();
         for derived in &self.rows.derived {
             findings.push(Finding::of(code::TRACE_DERIVED, derived.clone()));

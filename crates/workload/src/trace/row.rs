@@ -1,10 +1,11 @@
 //! The rows of a trace in memory. Unusable rows are counted by reason. For each reason, the row number of
 //! the first such row is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::{fmt, io};
+use std::{collections::BTreeSet, io};
 
 use inferometer_plan::spec::MAX_LENGTH;
+
+use crate::{LeftOut, Reason};
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,39 +30,11 @@ pub struct Rows {
     /// The number of tokens of a block; 0 if no row has a hash.
     pub block_tokens: u32,
     /// The rows that cannot be used.
-    pub left_out: LeftOut,
+    pub left_out: LeftOut<RowReason>,
     /// The names of the columns or keys that are not used.
     pub unused: BTreeSet<String>,
     /// What was derived from the rows because the file does not state it, in sentences.
     pub derived: Vec<String>,
-}
-
-/// Rows that are left out. For each reason: how many rows there are, and the row number of the first
-/// one. Row numbers begin with 1; a header and empty lines have no number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
-
-impl LeftOut {
-    /// The number of rows that are left out.
-    pub fn total(&self) -> u64 {
-        self.0.values().map(|(count, _)| count).sum()
-    }
-
-    pub(crate) fn add(&mut self, row: u64, reason: RowReason) {
-        self.0.entry(reason).or_insert((0, row)).0 += 1;
-    }
-}
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (reason, (count, first))) in self.0.iter().enumerate() {
-            let separator = if index > 0 { "; " } else { "" };
-            let first =
-                if *count > 1 { format!("first in row {first}") } else { format!("row {first}") };
-            write!(f, "{separator}{count} x {reason} ({first})")?;
-        }
-        Ok(())
-    }
 }
 
 /// Why a row cannot be used.
@@ -100,6 +73,10 @@ pub enum RowReason {
     /// More tokens than `--trace-max-tokens` allows.
     #[error("more input and output tokens together than --trace-max-tokens allows")]
     TooLong,
+}
+
+impl Reason for RowReason {
+    const OF_SEVERAL: &'static str = "first in ";
 }
 
 /// A parsed row that has not been checked.

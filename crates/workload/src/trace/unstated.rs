@@ -110,7 +110,7 @@ pub(super) fn settle_blocks(
     for (row, number) in std::mem::take(&mut rows.rows).into_iter().zip(numbers) {
         match lengths(&row).is_none_or(|lengths| block_size::fits(tokens, lengths)) {
             true => kept.push(row),
-            false => rows.left_out.add(*number, RowReason::Blocks(tokens)),
+            false => rows.left_out.add_row(RowReason::Blocks(tokens), *number),
         }
     }
     rows.rows = kept;

@@ -37,25 +37,18 @@ fn source_of(request: &Request) -> usize {
 fn every_row_is_used_or_counted_with_its_reason() {
     let loaded = load(Path::new(SHAREGPT)).unwrap();
     assert_eq!(loaded.conversations.len(), 48);
-    let rows: Vec<(u64, RowReason)> =
-        loaded.rejected.first.iter().map(|problem| (problem.row, problem.reason)).collect();
     use RowReason as Why;
     let expected = [
-        (3, Why::NotAnObject),
-        (8, Why::NoConversations),
-        (12, Why::NoConversations),
-        (15, Why::BrokenTurn),
-        (20, Why::BrokenTurn),
-        (24, Why::TooFewTurns),
-        (25, Why::TooFewTurns),
-        (30, Why::TooFewTurns),
-        (36, Why::NoHumanTurn),
-        (41, Why::EmptyTurn),
-        (44, Why::NotAnObject),
+        (&Why::NotAnObject, 2, "row 3"),
+        (&Why::NoConversations, 2, "row 8"),
+        (&Why::BrokenTurn, 2, "row 15"),
+        (&Why::TooFewTurns, 3, "row 24"),
+        (&Why::NoHumanTurn, 1, "row 36"),
+        (&Why::EmptyTurn, 1, "row 41"),
     ];
-    assert_eq!(rows, expected);
-    assert_eq!(loaded.rejected.total(), 11);
-    let told = loaded.rejected.to_string();
+    assert_eq!(loaded.left_out.by_reason().collect::<Vec<_>>(), expected);
+    assert_eq!(loaded.left_out.total(), 11);
+    let told = loaded.left_out.to_string();
     for (number, part) in [
         ("2", "an object (row 3)"),
         ("2", "`conversations` (row 8)"),
@@ -71,10 +64,11 @@ fn every_row_is_used_or_counted_with_its_reason() {
 }
 
 #[test]
-fn all_rejected_rows_are_counted_although_only_the_first_20_are_listed() {
+fn all_rows_that_are_left_out_are_counted_although_only_the_first_is_named() {
     let good = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}"#;
-    let rejected = loaded(&format!("[{}{good}]", "7,".repeat(1_000))).unwrap().rejected;
-    assert_eq!((rejected.total(), rejected.first.len()), (1_000, 20));
+    let rejected = loaded(&format!("[{}{good}]", "7,".repeat(1_000))).unwrap().left_out;
+    let of_reason = (&RowReason::NotAnObject, 1_000, "row 1");
+    assert_eq!(rejected.by_reason().collect::<Vec<_>>(), [of_reason]);
 }
 
 #[test]
