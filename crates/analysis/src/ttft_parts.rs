@@ -1,15 +1,16 @@
 //! Where the time to the first token goes: parts of its mean that add up to it.
 
-use inferometer_model::Timeline;
+use inferometer_model::{Timeline, record::ServerTime};
 use serde::{Deserialize, Serialize};
 
-use crate::observed::ServerMetrics;
+use crate::observed::{ServerLatency, ServerMetrics};
 
 /// By how much the number of values in the server's histograms may differ from that of the requests, as a share: more
 /// means that they are of other requests, too.
 const TOLERATED: f64 = 0.01;
 
-/// The parts of the mean TTFT from the due time, in milliseconds, over completed streams with a first token. They add up to it.
+/// The parts of the mean TTFT from the due time, in milliseconds, over completed streams with a first token. They add up to
+/// it. A part of the server is the mean over its responses if they state it, otherwise that of its histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TtftParts {
     /// The number of requests.
@@ -20,9 +21,12 @@ pub struct TtftParts {
     pub client_ms: f64,
     /// From the first byte to the last one that is given to the kernel.
     pub sending_ms: f64,
-    /// In the server's queue, by its own histogram.
+    /// Until the model is loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_ms: Option<f64>,
+    /// In the server's queue.
     pub queue_ms: Option<f64>,
-    /// From the begin of the request in the batch to its first token, by the server's own histogram.
+    /// From the begin of the request in the batch to its first token.
     pub prefill_ms: Option<f64>,
     /// The rest of the server's own TTFT, such as the tokenizer.
     pub front_end_ms: Option<f64>,
@@ -30,13 +34,19 @@ pub struct TtftParts {
     pub rest_ms: f64,
 }
 
-/// Collects the client's part.
+/// The times of a server that are parts of TTFT, and its own TTFT.
+const OF_SERVER: [ServerTime; 4] =
+    [ServerTime::Load, ServerTime::Queue, ServerTime::Prefill, ServerTime::FirstToken];
+
+/// Collects the client's part, and what the server's responses state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TtftFold {
     n: u64,
     ttft_ms: f64,
     client_ms: f64,
     sending_ms: f64,
+    /// For each time of the server: its sum, and the number of requests that have it.
+    stated: [(f64, f64); OF_SERVER.len()],
 }
 
 impl TtftFold {
@@ -56,22 +66,33 @@ impl TtftFold {
         self.ttft_ms += timeline.events[first].arrival.ms_after(due);
         self.client_ms += send.ms_after(due);
         self.sending_ms += sent.ms_after(send);
+        for ((sum, n), time) in self.stated.iter_mut().zip(OF_SERVER) {
+            if let Some(ms) = record.server_times.ms(time) {
+                *sum += ms;
+                *n += 1.0;
+            }
+        }
     }
 
-    /// The parts; `None` if the server's histograms of the same requests state neither its queue nor its prefill.
+    /// The parts; `None` if neither the responses nor the server's histograms of the same requests state its queue or
+    /// its prefill.
     pub(crate) fn finish(self, server: Option<&ServerMetrics>) -> Option<TtftParts> {
-        let (n, server) = (self.n as f64, server?);
-        let own = |of: Option<crate::observed::ServerLatency>| {
-            of.filter(|of| (of.n - n).abs() <= TOLERATED * n).map(|of| of.mean)
+        let n = self.n as f64;
+        let is_of_all = |of: f64| self.n > 0 && (of - n).abs() <= TOLERATED * n;
+        let seen = |of: fn(&ServerMetrics) -> Option<ServerLatency>| {
+            server.and_then(of).filter(|of| is_of_all(of.n)).map(|of| of.mean)
         };
-        let [queue_ms, prefill_ms] = [own(server.queue_ms), own(server.prefill_ms)];
-        if self.n == 0 || (queue_ms, prefill_ms) == (None, None) {
+        let [load_ms, queue_ms, prefill_ms, of_server] =
+            self.stated.map(|(sum, of)| is_of_all(of).then(|| sum / of));
+        let queue_ms = queue_ms.or_else(|| seen(|server| server.queue_ms));
+        let prefill_ms = prefill_ms.or_else(|| seen(|server| server.prefill_ms));
+        let of_server = of_server.or_else(|| seen(|server| server.ttft_ms));
+        if (queue_ms, prefill_ms) == (None, None) {
             return None;
         }
         let [ttft_ms, client_ms, sending_ms] =
             [self.ttft_ms, self.client_ms, self.sending_ms].map(|sum| sum / n);
-        let known = queue_ms.unwrap_or(0.0) + prefill_ms.unwrap_or(0.0);
-        let of_server = own(server.ttft_ms);
+        let known: f64 = [load_ms, queue_ms, prefill_ms].into_iter().flatten().sum();
         let rest_ms = ttft_ms - client_ms - sending_ms - of_server.unwrap_or(known);
         let front_end_ms = of_server.map(|ttft| ttft - known);
         let n = self.n;
@@ -80,6 +101,7 @@ impl TtftFold {
             ttft_ms,
             client_ms,
             sending_ms,
+            load_ms,
             queue_ms,
             prefill_ms,
             front_end_ms,
@@ -93,7 +115,6 @@ mod tests {
     use inferometer_model::fixture::{ms, steady};
 
     use super::*;
-    use crate::observed::ServerLatency;
 
     #[test]
     fn parts_add_up_to_the_mean_ttft_and_are_absent_if_the_server_counts_other_requests() {
@@ -127,5 +148,39 @@ mod tests {
         assert_eq!((some.prefill_ms, some.front_end_ms, some.rest_ms), (None, None, 52.0));
         assert_eq!(fold.finish(Some(&says(latency(5.0, 9.0), None, latency(48.0, 2.0)))), None);
         assert_eq!(fold.finish(None), None);
+    }
+
+    #[test]
+    fn times_that_the_responses_state_replace_those_of_histograms_if_nearly_all_responses_state_them()
+     {
+        let server = ServerMetrics {
+            queue_ms: Some(ServerLatency { mean: 5.0, p50_above: 0.0, p50_below: None, n: 2.0 }),
+            ..ServerMetrics::default()
+        };
+        let parts = |stated: [&[(ServerTime, u32)]; 2]| {
+            let mut fold = TtftFold::default();
+            for times in stated {
+                let mut record = steady(0.0, 50.0, 10.0, 3);
+                for &(time, ms) in times {
+                    record.server_times = record.server_times.with(time, Some(1_000 * ms));
+                }
+                fold.add(&Timeline::new(&record));
+            }
+            let parts = fold.finish(Some(&server)).expect("parts");
+            let TtftParts { load_ms, queue_ms, prefill_ms, front_end_ms, rest_ms, .. } = parts;
+            (load_ms, queue_ms, prefill_ms, front_end_ms, rest_ms)
+        };
+        use ServerTime::{FirstToken, Load, Prefill, Queue};
+        assert_eq!(
+            parts([&[(Prefill, 20)], &[(Prefill, 30)]]),
+            (None, Some(5.0), Some(25.0), None, 20.0)
+        );
+        assert_eq!(parts([&[(Prefill, 20)], &[]]), (None, Some(5.0), None, None, 45.0));
+        assert_eq!(
+            parts([&[(Load, 1), (Queue, 0), (Prefill, 20)]; 2]),
+            (Some(1.0), Some(0.0), Some(20.0), None, 29.0)
+        );
+        let all: &[_] = &[(Queue, 2), (Prefill, 20), (FirstToken, 30)];
+        assert_eq!(parts([all; 2]), (None, Some(2.0), Some(20.0), Some(8.0), 20.0));
     }
 }

@@ -6,6 +6,7 @@ use inferometer_model::load::Share;
 use inferometer_model::pooled::RERANK;
 use inferometer_model::request::BodyHasher;
 use inferometer_model::source::{Follows, Said, Supply};
+use inferometer_model::trace_context::NO_TRACEPARENT;
 use inferometer_model::{MediaSent, Record, Request, Sampling, Secrets, Source, SplitThink};
 use inferometer_wire::dialect::{Dialect, FieldChange};
 use inferometer_wire::{exchange::ResponseReader, http::request_head, structured::Forms};
@@ -173,16 +174,20 @@ impl Encoder {
         Self { sessions, talks, ..self }
     }
 
-    /// Adds the head of a request before its body, when its server is known. If there is only one server, the
-    /// request has its head already.
-    pub(crate) fn address_to(&self, encoded: &mut Encoded, server: usize) {
-        if self.others.is_empty() {
-            return;
+    /// Completes the head of a request that begins. If there is only one server, the request has its head already,
+    /// apart from its identity in a tracer, which depends on its place in the pass.
+    pub(crate) fn address_to(&self, encoded: &mut Encoded, server: usize, record: &mut Record) {
+        if !self.others.is_empty() {
+            let other = server.checked_sub(1);
+            let endpoint = other.map_or(&self.endpoint, |other| &self.others[other]);
+            let body = std::mem::take(&mut encoded.outgoing);
+            let head = self.head(endpoint, encoded.session, body.len());
+            encoded.outgoing = body.after(head);
         }
-        let endpoint = server.checked_sub(1).map_or(&self.endpoint, |other| &self.others[other]);
-        let body = std::mem::take(&mut encoded.outgoing);
-        let head = self.head(endpoint, encoded.session, body.len());
-        encoded.outgoing = body.after(head);
+        record.trace = self.sessions.trace;
+        if let Some(value) = record.traceparent() {
+            encoded.outgoing.replace(NO_TRACEPARENT, &value);
+        }
     }
 
     fn head(&self, endpoint: &Endpoint, session: Option<Session>, length: usize) -> Vec<u8> {

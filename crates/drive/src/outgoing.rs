@@ -69,6 +69,14 @@ impl Outgoing {
         Self { ready: [head, self.ready].concat(), ..self }
     }
 
+    /// Replaces a text in the head by another one of the same length.
+    pub fn replace(&mut self, old: &str, new: &str) {
+        let place = self.ready.windows(old.len()).position(|bytes| bytes == old.as_bytes());
+        if let Some(at) = place {
+            self.ready[at..at + old.len()].copy_from_slice(new.as_bytes());
+        }
+    }
+
     /// Bytes that can be sent now; empty if all are sent.
     pub fn unsent(&self) -> &[u8] {
         &self.ready[self.sent..]

@@ -1,15 +1,16 @@
 //! Adds a header or a cookie with the identifier of a session to requests, so that a router can send all requests of a
-//! session to one server. The identifier contains no part of the prompt.
+//! session to one server, and a header for tracers. The identifiers contain no part of the prompt.
 
 use std::borrow::Cow;
 
 use inferometer_model::request::sha256_hex;
+use inferometer_model::trace_context::{NO_TRACEPARENT, TRACEPARENT};
 
 /// The number of hexadecimal digits in an identifier.
 const DIGITS: usize = 16;
 const COOKIE: &str = "cookie";
 
-/// How the session of a request is sent.
+/// How the session of a request is sent, and its identity in a tracer.
 #[derive(Clone, Debug, Default)]
 pub struct SessionHeaders {
     /// The name of the header.
@@ -20,6 +21,8 @@ pub struct SessionHeaders {
     pub scope: String,
     /// The rank of this process: each rank numbers its own conversations.
     pub rank: u32,
+    /// The number from which the `traceparent` of each request is computed; 0: requests have none.
+    pub trace: u64,
 }
 
 /// The session of a request.
@@ -42,15 +45,22 @@ impl Session {
 }
 
 impl SessionHeaders {
-    /// The headers of a request: `given`, and the headers of its session.
+    /// The headers of a request: `given`, the headers of its session, and the place of its `traceparent`.
     pub(crate) fn with<'a>(
         &self,
         given: &'a [(String, String)],
         session: Option<Session>,
     ) -> Cow<'a, [(String, String)]> {
         let is_told = self.header.is_some() || self.cookie.is_some();
-        let Some(session) = session.filter(|_| is_told) else { return given.into() };
+        let session = session.filter(|_| is_told);
+        if session.is_none() && self.trace == 0 {
+            return given.into();
+        }
         let mut headers = given.to_vec();
+        if self.trace != 0 {
+            headers.push((TRACEPARENT.to_owned(), NO_TRACEPARENT.to_owned()));
+        }
+        let Some(session) = session else { return headers.into() };
         if let Some(name) = &self.header {
             headers.push((name.clone(), self.identifier(session)));
         }

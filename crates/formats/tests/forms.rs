@@ -11,7 +11,9 @@ use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::PassPlan;
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{Event, EventKind, JobCall, Read, Record, ServerTimes, Usage};
+use inferometer_model::record::{
+    Event, EventKind, JobCall, Read, Record, ServerTime, ServerTimes, Usage,
+};
 use inferometer_model::target::Target;
 use inferometer_model::time::Nanos;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -62,7 +64,10 @@ fn complete() -> Record {
             cached: Some(0),
             ..Usage::default()
         },
-        server_times: ServerTimes { queue_ms: Some(4), inference_ms: None, total_ms: Some(29) },
+        server_times: ServerTimes::default()
+            .with(ServerTime::Queue, Some(4_500))
+            .with(ServerTime::Total, Some(29_000)),
+        trace: 7,
         ..Record::planned(1, 0, Nanos(MS))
     }
 }
@@ -94,6 +99,7 @@ fn a_request_row_has_the_timestamps_counts_and_latencies_of_the_request() {
         ("kind", Value::Text("saturated")),
         ("repeat", Value::Integer(2)),
         ("input_length", Value::Integer(128)),
+        ("trace_id", Value::Text("238220806ba28257b1654ecfc0372540")),
         ("outcome", Value::Text("complete")),
         ("phase", Value::Absent),
         ("class", Value::Absent),
@@ -104,9 +110,13 @@ fn a_request_row_has_the_timestamps_counts_and_latencies_of_the_request() {
         ("output_tokens", Value::Integer(3)),
         ("tokens_from", Value::Text("usage")),
         ("tokens_events", Value::Integer(3)),
-        ("server_queue_ms", Value::Integer(4)),
+        ("server_queue_ms", Value::Number(4.5)),
         ("server_inference_ms", Value::Absent),
-        ("server_total_ms", Value::Integer(29)),
+        ("server_total_ms", Value::Number(29.0)),
+        ("server_prefill_ms", Value::Absent),
+        ("server_first_token_ms", Value::Absent),
+        ("server_decode_ms", Value::Absent),
+        ("server_load_ms", Value::Absent),
         ("output_chars", Value::Integer(12)),
         ("reads", Value::Integer(3)),
         ("read_bytes", Value::Integer(300)),

@@ -18,6 +18,7 @@ pub mod request;
 pub mod source;
 pub mod target;
 pub mod tokenizer;
+pub mod trace_context;
 
 mod names;
 pub mod outcome;

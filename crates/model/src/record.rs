@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use detail::{Detail, StopReason};
 pub use job_call::{GapKind, JobCall, SharedPrompt};
 pub use skipped::Skipped;
-pub use stated::{ServerTimes, Usage};
+pub use stated::{ServerTime, ServerTimes, Usage};
 pub use structured::{Structured, Verdict};
 pub use tokens::TokensFrom;
 
@@ -211,6 +211,9 @@ pub struct Record {
     /// The rank that sent the request, from 0; `None` if one process measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
+    /// The number from which the identity of the request in a tracer is computed; 0 if the request had none.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub trace: u64,
 }
 
 /// The longest text of a [`Record::detail`], in characters. A longer text is cut and ends with an ellipsis.

@@ -10,7 +10,7 @@ use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
 use crate::http::{Head, Piece};
 use crate::skipped::{malformed, no_answer, undecoded};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
-use crate::{ParsedResponse, error_message, server_times::server_times};
+use crate::{ParsedResponse, error_message, server_times};
 
 /// The maximum size of a body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
@@ -100,7 +100,7 @@ impl Body {
         } else if let Some(why) = mismatch(self.framing, head) {
             Content::Unexpected(why, Vec::new())
         } else {
-            self.parsed.server_times = server_times(head);
+            self.parsed.times(server_times::of_head(head));
             self.decode.head(head, &mut self.parsed);
             match self.framing {
                 Framing::Sse => Content::Sse(Decoder::new()),

@@ -272,6 +272,11 @@ impl ParsedResponse {
         self.usage.audio = usage.audio.or(self.usage.audio);
     }
 
+    /// Adds times that the server states. A time that is absent in `times` keeps its earlier value.
+    pub(crate) fn times(&mut self, times: ServerTimes) {
+        self.server_times = self.server_times.and(times);
+    }
+
     /// Adds the reasoning to the output tokens if the events show that the server counts it on top of them: there are
     /// more events than output tokens, and as many as output and reasoning tokens together.
     pub(crate) fn count_reasoning(&mut self) {

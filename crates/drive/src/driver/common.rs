@@ -184,7 +184,7 @@ impl<R: Recorder> State<R> {
                 record.pooled.inputs = encoded.inputs;
                 let server = self.servers.choose(encoded.session.map(Session::number));
                 record.server = self.servers.recorded(server);
-                self.encoder.address_to(&mut encoded, server);
+                self.encoder.address_to(&mut encoded, server, &mut record);
                 return TakeResult::Begun(encoded, record);
             }
             // Either the source waits for the end of a request or for a thread that generates requests, or other

@@ -39,4 +39,7 @@ pub struct SpreadPlan {
     /// The name of a cookie with the session of each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
+    /// Whether each request has a header `traceparent`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub traceparent: bool,
 }

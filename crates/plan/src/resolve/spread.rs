@@ -2,8 +2,8 @@
 
 use crate::spec::{Mistakes, Spec};
 use crate::{Balance, SpreadPlan, WorkloadPlan, spec::limits::MAX_SERVERS};
-use inferometer_model::Url;
 use inferometer_model::url::{parse_url, shown_address};
+use inferometer_model::{Url, trace_context::TRACEPARENT};
 
 impl Spec {
     /// The number of servers that the spec names in `target`.
@@ -90,10 +90,14 @@ impl Spec {
         if self.session_cookie.as_deref().is_some_and(|name| !is_name(name)) {
             mistakes.add("session_cookie", "is not the name of a cookie");
         }
+        let given = self.headers().unwrap_or_default();
+        let has_own = given.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT));
+        if self.traceparent == Some(true) && has_own {
+            mistakes.add("traceparent", "is also given as a header; leave out one of them");
+        }
         if let Some(name) = self.session_header.as_deref() {
             let framing = ["content-length", "transfer-encoding", "connection", "host", "cookie"];
             let is_taken = |other: &str| other.eq_ignore_ascii_case(name);
-            let given = self.headers().unwrap_or_default();
             let taken = framing.into_iter().chain(["content-type", "authorization"]);
             if !is_name(name) {
                 mistakes.add("session_header", "is not the name of a header, such as X-Session-Id");
@@ -112,6 +116,7 @@ impl Spec {
             balance: balance.unwrap_or_default(),
             session_header: self.session_header.clone(),
             session_cookie: self.session_cookie.clone(),
+            traceparent: self.traceparent.unwrap_or(false),
         }
     }
 }
@@ -207,6 +212,11 @@ mod tests {
                 "is not the name of a cookie",
             ),
             (json!({ "balance": "round-robin" }), "balance (--balance): needs a target"),
+            (json!({ "traceparent": true }), "traceparent (--traceparent): needs a target"),
+            (
+                json!({ "target": two, "traceparent": true, "header": ["Traceparent: 00-1"] }),
+                "traceparent (--traceparent): is also given as a header",
+            ),
         ] {
             let told = resolved(keys.clone()).unwrap_err();
             assert!(told.contains(expected), "{keys}: {told}");

@@ -200,7 +200,7 @@ impl Spec {
     fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
         let [before, after] = [
             &["server_card", "endpoint", "header", "api_key_env"][..],
-            &["proxy", "balance", "session_header", "session_cookie"],
+            &["proxy", "balance", "session_header", "session_cookie", "traceparent"],
         ];
         for key in self.given(&[before, &OF_TLS, after].concat()) {
             mistakes.add(key, "needs a target; the embedded engine does not use it");

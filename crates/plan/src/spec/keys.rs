@@ -39,6 +39,11 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     pub session_cookie: Option<String>,
+    /// Send a header `traceparent` with each request, so that it can be found in a tracer: `export` writes the
+    /// identifier of its trace
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
+    pub traceparent: Option<bool>,
     /// Card (GPU) of the server, such as h100-sxm, if the server does not state it. The card is
     /// recorded as stated by you. `calibrate` uses it. It is also used for the prediction that is
     /// printed with the results of `run`; this prediction needs a card that `inferometer list cards`

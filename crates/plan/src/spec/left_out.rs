@@ -73,11 +73,12 @@ const LENGTHS_AND_PROCEDURES: &[&str] =
     &["input_lengths", "output_lengths", "search", "sweep", "ab", "goodput"];
 /// Keys about a server and the connection to it, and keys that have no effect in virtual time.
 const OF_SERVERS: &[&str] = &[
-    "target", "balance", "session_header", "session_cookie", "server_card", "endpoint", "dialect",
-    "speed", "header", "api_key_env", "ca_cert", "insecure", "client_cert", "client_key", "proxy",
-    "wait", "server_metrics", "metrics_url", "metrics_period", "dcgm_url", "cards",
-    "reset_prefix_cache", "count_template", "token_ids", "extra_body", "temperature", "ignore_eos",
-    "split_think", "loops", "timeout", "connect_timeout", "first_token_timeout", "event_timeout",
+    "target", "balance", "session_header", "session_cookie", "traceparent", "server_card",
+    "endpoint", "dialect", "speed", "header", "api_key_env", "ca_cert", "insecure", "client_cert",
+    "client_key", "proxy", "wait", "server_metrics", "metrics_url", "metrics_period", "dcgm_url",
+    "cards", "reset_prefix_cache", "count_template", "token_ids", "extra_body", "temperature",
+    "ignore_eos", "split_think", "loops", "timeout", "connect_timeout", "first_token_timeout",
+    "event_timeout",
 ];
 
 const CONVERSATIONS: &str = "belongs to conversations, which only `inferometer run` measures";

@@ -65,19 +65,24 @@ pub(super) fn forms(summary: &Summary) -> Table {
 
 /// A row per pass whose server states its queue or its prefill: parts that add up to the mean TTFT.
 pub(super) fn first_token(summary: &Summary) -> Table {
-    Table::of(summary.passes().filter_map(|(cell, pass)| {
-        let parts = pass.ttft_parts.as_ref()?;
+    let all = || summary.passes().filter_map(|(cell, pass)| Some((cell, pass, pass.ttft_parts?)));
+    let loads = all().any(|(.., parts)| parts.load_ms.is_some());
+    Table::of(all().map(|(cell, pass, parts)| {
         let of = |ms: Option<f64>| ms.map_or(MISSING.to_owned(), significant);
-        Some([
+        let load = loads.then(|| right("Load", of(parts.load_ms)));
+        let before = [
             left("Pass", cell.place(pass)),
             right("TTFT from due (ms)", significant(parts.ttft_ms)),
             right("Client", significant(parts.client_ms)),
             right("Sending", significant(parts.sending_ms)),
+        ];
+        let after = [
             right("Server's queue", of(parts.queue_ms)),
             right("Prefill", of(parts.prefill_ms)),
             right("Front end", of(parts.front_end_ms)),
             right("Rest", significant(parts.rest_ms)),
-        ])
+        ];
+        before.into_iter().chain(load).chain(after).collect::<Vec<_>>()
     }))
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
-use inferometer_model::{Finding, Target, code};
-use inferometer_net::{Address, http::client::Client, tls::TlsClient};
+use inferometer_model::{Finding, Target, code, request::sha256_hex};
+use inferometer_net::{Address, http::client::Client, tls::TlsClient, wall_clock_ns};
 use inferometer_plan::{Plan, SpreadPlan, TargetPlan};
 use inferometer_store::PassBegin;
 
@@ -25,6 +25,8 @@ pub struct ServerSpread {
     pub salt: String,
     /// The number of this rank.
     pub rank: u32,
+    /// The number from which the identities of requests in a tracer are computed; 0: they have none.
+    pub trace: u64,
 }
 
 impl ServerSpread {
@@ -32,13 +34,15 @@ impl ServerSpread {
     pub(crate) fn of(plan: &Plan, ready: &ReadyTarget, salt: &str, rank: u32) -> Self {
         let both = |other: &OtherServer| (other.address.clone(), other.endpoint.clone());
         let secured = |other: &OtherServer| Some((other.address.clone(), other.tls.clone()?));
+        let spread = match &plan.target {
+            TargetPlan::Server { spread, .. } => spread.clone(),
+            TargetPlan::Embedded { .. } => SpreadPlan::default(),
+        };
         Self {
             others: ready.others.iter().map(both).collect(),
             tls: ready.others.iter().filter_map(secured).collect(),
-            plan: match &plan.target {
-                TargetPlan::Server { spread, .. } => spread.clone(),
-                TargetPlan::Embedded { .. } => SpreadPlan::default(),
-            },
+            trace: if spread.traceparent { new_trace(salt, rank) } else { 0 },
+            plan: spread,
             salt: salt.to_owned(),
             rank,
         }
@@ -63,8 +67,15 @@ impl ServerSpread {
             cookie: self.plan.session_cookie.clone(),
             scope: format!("{} pass {}", self.salt, begin.pass),
             rank: self.rank,
+            trace: self.trace,
         }
     }
+}
+
+/// A number that no other run and no other rank has, and that is not 0.
+fn new_trace(salt: &str, rank: u32) -> u64 {
+    let text = format!("{salt} {rank} {} {}", std::process::id(), wall_clock_ns());
+    u64::from_str_radix(&sha256_hex(text.as_bytes())[..16], 16).unwrap_or(1).max(1)
 }
 
 /// Combines the servers of a plan into one target. The target has the description of the first server.

@@ -26,7 +26,7 @@ pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::{LogWriter, is_being_written};
 
 /// The version of the log's byte format. Earlier versions can be read; later ones are refused.
-pub const LOG_VERSION: u32 = 11;
+pub const LOG_VERSION: u32 = 12;
 
 /// The header of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! A record as one row of a batch's table of records. Its reads and events are in other tables: a row has
 //! only the number of reads and the number of events.
 
-use inferometer_model::record::{JobCall, ServerTimes, Skipped, Structured};
+use inferometer_model::record::{JobCall, ServerTime, ServerTimes, Skipped, Structured};
 use inferometer_model::{Detail, MediaSent, Pooled, Record, Usage};
 
 use super::codes::{
@@ -9,7 +9,7 @@ use super::codes::{
 };
 use super::column::{Malformed, PayloadReader};
 
-const COLUMNS: usize = 45;
+const COLUMNS: usize = 50;
 /// Columns in the first version of the format, which had no classes.
 const COLUMNS_1: usize = 22;
 /// Columns in the second and third versions, which had no output limit and no flag for streaming.
@@ -26,6 +26,10 @@ const COLUMNS_8: usize = 33;
 const COLUMNS_9: usize = 34;
 /// Columns in the tenth version, which had no media and no inputs of embeddings.
 const COLUMNS_10: usize = 35;
+/// Columns in the eleventh version, which had three server times, in milliseconds.
+const COLUMNS_11: usize = 45;
+/// The columns of these three times.
+const FIRST_TIMES: std::ops::Range<usize> = 25..28;
 
 /// The values of a record. The last two are the numbers of its reads and of its events.
 pub(super) type Row = [u64; COLUMNS];
@@ -45,6 +49,8 @@ pub(super) fn encode(
     strings: &mut Strings,
     chain: &mut Chain,
 ) -> Row {
+    let [queue, inference, total, times @ ..] = record.server_times.0.map(some);
+    let [prefill, first_token, decode, load] = times;
     [
         difference(record.pass, before.pass),
         difference(record.index, before.index),
@@ -73,9 +79,9 @@ pub(super) fn encode(
         flags(record),
         some(record.server),
         some(record.rank),
-        some(record.server_times.queue_ms),
-        some(record.server_times.inference_ms),
-        some(record.server_times.total_ms),
+        queue,
+        inference,
+        total,
         some(record.usage.reasoning),
         u64::from(record.choices),
         strings.code(skipped_text(record).as_deref()),
@@ -91,6 +97,11 @@ pub(super) fn encode(
         record.media.body_bytes,
         record.pooled.inputs.into(),
         record.pooled.dimension.into(),
+        prefill,
+        first_token,
+        decode,
+        load,
+        record.trace,
         record.reads.len() as u64,
         record.events.len() as u64,
     ]
@@ -114,18 +125,25 @@ pub(super) fn table(
         8 => widen::<COLUMNS_8>(&input.table(count)?),
         9 => widen::<COLUMNS_9>(&input.table(count)?),
         10 => widen::<COLUMNS_10>(&input.table(count)?),
+        11 => widen::<COLUMNS_11>(&input.table(count)?),
         _ => input.table::<COLUMNS>(count)?,
     })
 }
 
 /// Converts rows of an earlier version to the current form: adds the missing columns, with value 0, before
-/// the last two columns.
+/// the last two columns, and converts milliseconds to microseconds.
 fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<Row> {
     let widen = |row: &[u64; N]| {
         let (shared, counts) = row.split_at(N - 2);
         let mut wide = [0; COLUMNS];
         wide[..N - 2].copy_from_slice(shared);
         wide[COLUMNS - 2..].copy_from_slice(counts);
+        let stated = wide[FIRST_TIMES].iter_mut().filter(|code| **code > 0);
+        // A longer time than the column can have is left out.
+        stated.for_each(|code| {
+            let us = u32::try_from(*code - 1).ok().and_then(|ms| ms.checked_mul(1_000));
+            *code = some(us);
+        });
         wide
     };
     rows.iter().map(widen).collect()
@@ -148,7 +166,8 @@ pub(super) fn decode(
     let [flags, server, rank, queue, inference, total, reasoning, choices, rest @ ..] = rest;
     let [skipped, job, form, image, audio, rest @ ..] = rest;
     let [images, pixels, sounds, audio_ms, file_bytes, body_bytes, rest @ ..] = rest;
-    let [inputs, dimension, ..] = rest;
+    let [inputs, dimension, prefill, first_token, decode, load, trace, ..] = rest;
+    let times = [queue, inference, total, prefill, first_token, decode, load];
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
@@ -192,17 +211,14 @@ pub(super) fn decode(
             image: undo_some(image)?,
             audio: undo_some(audio)?,
         },
-        server_times: ServerTimes {
-            queue_ms: undo_some(queue)?,
-            inference_ms: undo_some(inference)?,
-            total_ms: undo_some(total)?,
-        },
+        server_times: times_of(times)?,
         skipped: skipped_of(strings.of(skipped)?)?,
         structured: form_of(strings.of(form)?)?,
         choices: small(choices)?,
         tokens_tokenizer: undo_some(tokens_tokenizer)?,
         server: undo_some(server)?,
         rank: undo_some(rank)?,
+        trace,
     })
 }
 
@@ -220,6 +236,14 @@ pub(super) fn job_text(record: &Record) -> Option<String> {
 /// The form of the answer as a JSON object; `None` if the request asks for none. Many records of a batch share it.
 pub(super) fn form_text(record: &Record) -> Option<String> {
     record.structured.as_ref().and_then(|form| serde_json::to_string(form).ok())
+}
+
+fn times_of(codes: [u64; ServerTime::ALL.len()]) -> Result<ServerTimes, Malformed> {
+    let mut times = ServerTimes::default();
+    for (time, code) in times.0.iter_mut().zip(codes) {
+        *time = undo_some(code)?;
+    }
+    Ok(times)
 }
 
 fn form_of(text: Option<String>) -> Result<Option<Box<Structured>>, Malformed> {

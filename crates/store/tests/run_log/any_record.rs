@@ -122,15 +122,13 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
     let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
     let usage = (count(), count(), count(), count(), any::<bool>(), option::of(any::<bool>()));
-    let times = (count(), count(), count()).prop_map(|(queue_ms, inference_ms, total_ms)| {
-        ServerTimes { queue_ms, inference_ms, total_ms }
-    });
+    let times = prop::array::uniform7(count()).prop_map(ServerTimes);
     let skipped = prop::collection::vec("\\PC{0,12}", 0..4).prop_map(|kinds| {
         let mut skipped = Skipped::default();
         kinds.iter().for_each(|kind| skipped.add(kind));
         skipped
     });
-    let of_media = (media(), pooled(), count(), count());
+    let of_media = (media(), pooled(), count(), count(), any::<u64>());
     let flags =
         (any::<bool>(), any::<bool>(), option::of(job()), option::of(structured()), of_media);
     let by_server = (count(), count(), times, count(), any::<u32>(), skipped, flags);
@@ -138,7 +136,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
         move |(counts, (due, instants), (reads, events), end, usage, by_server)| {
             let (server, rank, server_times, reasoning, choices, skipped, flags) = by_server;
             let (hides_reasoning, begins_with_think, job, structured, of_media) = flags;
-            let (media, pooled, image, audio) = of_media;
+            let (media, pooled, image, audio, trace) = of_media;
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -180,6 +178,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 tokens_tokenizer,
                 server,
                 rank,
+                trace,
             }
         },
     )

@@ -287,10 +287,10 @@ fn many_requests_that_never_began_are_stored_as_one_entry_and_read_as_one_record
 #[test]
 fn a_log_of_a_newer_version_is_refused_with_both_version_numbers() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 12, ..header() };
+    let newer_format = LogHeader { format: 13, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "has version 12, but this program reads versions up to 11"),
+        (newer_format, "has version 13, but this program reads versions up to 12"),
         (newer_records, "has version 7, but this program reads versions up to 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {

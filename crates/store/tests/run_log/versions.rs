@@ -82,6 +82,20 @@ fn a_log_of_format_version_7_is_read_without_reasoning_answers_and_skipped_messa
 }
 
 #[test]
+fn a_log_of_format_version_11_is_read_with_its_server_times_in_microseconds() {
+    let mut queues_us = Vec::new();
+    for record in records(11) {
+        let [queue, inference, total, rest @ ..] = record.server_times.0;
+        let queue_us = queue.expect("a stated queue");
+        assert_eq!((inference, total), (Some(7_000), Some(7_000 + queue_us)));
+        assert_eq!(rest, [None; 4]);
+        queues_us.push(queue_us);
+    }
+    queues_us.sort_unstable();
+    assert_eq!(queues_us, [0, 1_000, 2_000, 2_000, 3_000]);
+}
+
+#[test]
 fn a_log_of_format_version_10_is_read_without_media() {
     let is_as_written =
         |record: &Record| record.media.is_none() && record.usage.completion == Some(4);

@@ -9,7 +9,7 @@ use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::json::{Text, parse, tokens};
 use super::openai::prompt;
-use crate::ParsedResponse;
+use crate::{ParsedResponse, server_times::of_object};
 
 /// `/completion` of llama.cpp's server.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -68,15 +68,15 @@ impl Decode for Completion {
             parsed.text(content, new);
         }
         if stop {
-            let timings = message.timings.as_ref();
             let usage = Usage {
                 prompt: message.tokens_evaluated,
                 completion: message.tokens_predicted,
-                cached: timings.and_then(|timings| timings.cache_n),
+                cached: tokens(&message.timings["cache_n"]).unwrap_or(None),
                 ..Usage::default()
             };
             parsed.finish(message.stop_type.as_ref().map_or("stop", |Text(reason)| reason));
             parsed.usage(usage);
+            parsed.times(of_object(&message.timings));
             parsed.done = true;
         }
         Ok(())
@@ -93,12 +93,7 @@ struct Message<'a> {
     tokens_predicted: Option<u32>,
     #[serde(default, deserialize_with = "tokens")]
     tokens_evaluated: Option<u32>,
-    timings: Option<Timings>,
+    #[serde(default)]
+    timings: Value,
     error: Option<IgnoredAny>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Timings {
-    #[serde(default, deserialize_with = "tokens")]
-    cache_n: Option<u32>,
 }

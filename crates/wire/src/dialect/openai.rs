@@ -11,14 +11,15 @@
 //! contains a token too. One case is ambiguous: the first chunk of TGI's chat may be an incomplete character.
 //! This token is then missing from the events, but present in the usage.
 
-use inferometer_model::{EventKind, Prompt, Sampling, Usage, record::Event};
+use inferometer_model::record::{Event, ServerTimes};
+use inferometer_model::{EventKind, Prompt, Sampling, Usage};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::decode::{Decode, Decoded, Undecoded};
 use super::json::{Choices, Count, Text, parse, tokens, wrong};
 use super::{delta::Delta, stated_tokens::StatedTokens, template::Template, usage::UsageBody};
-use crate::{ParsedResponse, error::ErrorSigns};
+use crate::{ParsedResponse, error::ErrorSigns, server_times::times};
 
 /// The fields that the bodies of both APIs have.
 pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {
@@ -241,6 +242,7 @@ impl Decode for OpenAi {
             return Err(Undecoded::Error);
         }
         let usage = chunk.usage.map(UsageBody::usage);
+        chunk.state_times(parsed);
         let before = parsed.events.len();
         let mut known = usage.is_some();
         for choice in chunk.choices.iter().flat_map(Choices::iter) {
@@ -268,6 +270,7 @@ impl Decode for OpenAi {
             return Err(Undecoded::Error);
         }
         let usage = chunk.usage.map(UsageBody::usage);
+        chunk.state_times(parsed);
         let Some(choices @ Choices { first: Some(_), .. }) = &chunk.choices else {
             return wrong("no choices");
         };
@@ -321,12 +324,22 @@ struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Choices<Choice<'a>>>,
     usage: Option<UsageBody>,
+    /// vLLM's times.
+    #[serde(default, deserialize_with = "times")]
+    metrics: ServerTimes,
+    /// llama.cpp's times.
+    #[serde(default, deserialize_with = "times")]
+    timings: ServerTimes,
     error: Option<IgnoredAny>,
     object: Option<Text<'a>>,
     message: Option<IgnoredAny>,
 }
 
 impl Chunk<'_> {
+    fn state_times(&self, parsed: &mut ParsedResponse) {
+        parsed.times(self.metrics.and(self.timings));
+    }
+
     fn is_error(&self) -> bool {
         let signs = ErrorSigns {
             error: self.error.is_some(),

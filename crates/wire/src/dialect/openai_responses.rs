@@ -1,6 +1,6 @@
 //! The OpenAI responses API: typed events without `[DONE]`. The last event has the token counts.
 
-use inferometer_model::{EventKind, Prompt, Request, Sampling};
+use inferometer_model::{EventKind, Prompt, Request, Sampling, record::ServerTimes};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::definition::{DEFAULT, Dialect};
 use super::delta::{Content, Kind};
 use super::json::{Named, Text, parse, wrong};
 use super::{media, usage::UsageBody};
-use crate::{ParsedResponse, calls::CallPart};
+use crate::{ParsedResponse, calls::CallPart, server_times::times};
 
 /// `/v1/responses`.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -67,6 +67,7 @@ impl Decode for Responses {
                 parsed.tool_call(part, None);
             }
             "response.completed" | "response.incomplete" => {
+                parsed.times(event.timings);
                 event.response.unwrap_or_default().end(parsed);
             }
             kind @ ("response.failed" | "response.cancelled") => {
@@ -97,6 +98,7 @@ impl Decode for Responses {
         if whole.error.as_ref().is_some_and(|error| error.message.is_some()) {
             return Err(Undecoded::Error);
         }
+        parsed.times(whole.timings);
         let Some(items) = &whole.output else { return wrong("no output") };
         let counted = whole.usage.and_then(|usage| usage.usage().completion);
         let mut left = counted;
@@ -117,6 +119,9 @@ struct Event<'a> {
     /// The place of the event's item in the answer.
     output_index: Option<u64>,
     item: Option<Named<'a>>,
+    /// llama.cpp's times.
+    #[serde(default, deserialize_with = "times")]
+    timings: ServerTimes,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -127,6 +132,8 @@ struct Response<'a> {
     usage: Option<UsageBody>,
     error: Option<Failed<'a>>,
     output: Option<Vec<Item<'a>>>,
+    #[serde(default, deserialize_with = "times")]
+    timings: ServerTimes,
 }
 
 impl Response<'_> {

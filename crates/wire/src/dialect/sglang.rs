@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::decode::{Decode, Decoded, Undecoded};
 use super::definition::{DEFAULT, Dialect};
 use super::json::{Count, Text, parse, tokens, wrong};
-use crate::ParsedResponse;
+use crate::{ParsedResponse, server_times::of_object};
 
 /// `/generate` of SGLang.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -99,6 +99,7 @@ impl Decode for Generate {
             Some(finish) => {
                 parsed.finish(&finish.kind.0);
                 parsed.usage(usage);
+                parsed.times(of_object(&parse::<Value>(data)?["meta_info"]));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{ServerTimes, Usage};
+use inferometer_model::record::{ServerTime, ServerTimes, Usage};
 use proptest::prelude::*;
 
 const CHAT: &str = "openai-chat";
@@ -291,16 +291,29 @@ fn recorded_complete_responses_are_parsed_with_the_expected_events_usage_and_tex
 }
 
 #[test]
-fn server_times_are_read_from_the_headers_of_non_streamed_tgi_responses() {
-    for (name, dialect, total_ms) in [
-        ("tgi/generate-whole", TGI, Some(318)),
-        ("tgi/chat-whole", CHAT, Some(233)),
-        ("tgi/generate-stream", TGI, None),
-        ("vllm/chat-whole", CHAT, None),
-    ] {
-        let queue_ms = total_ms.map(|_| 0);
-        let expected = ServerTimes { queue_ms, inference_ms: total_ms, total_ms };
-        assert_eq!(read_whole(name, dialect, &bytes(name)).server_times, expected, "{name}");
+fn times_are_read_from_where_each_server_states_them() {
+    use ServerTime::{Decode, FirstToken, Inference, Prefill, Queue, Total};
+    let cases: [(_, _, &[(ServerTime, u32)]); 10] = [
+        ("tgi/generate-whole", TGI, &[(Queue, 0), (Inference, 318_000), (Total, 318_000)]),
+        ("tgi/chat-whole", CHAT, &[(Queue, 0), (Inference, 233_000), (Total, 233_000)]),
+        ("tgi/generate-stream", TGI, &[]),
+        ("vllm/chat-whole", CHAT, &[]),
+        ("llama-cpp/chat-stream", CHAT, &[(Prefill, 1_078_915), (Decode, 431_583)]),
+        ("llama-cpp/completions-whole", COMPLETIONS, &[(Prefill, 911_878), (Decode, 524_329)]),
+        ("llama-cpp/responses-stream", RESPONSES, &[(Prefill, 41_904), (Decode, 444_028)]),
+        ("llama-cpp/completion-stream", LLAMA_CPP, &[(Prefill, 43_975), (Decode, 871_625)]),
+        ("llama-cpp/completion-stream-progress", LLAMA_CPP, &[(Prefill, 4_277), (Decode, 181)]),
+        (
+            "sglang/generate-stream",
+            SGLANG,
+            &[(Queue, 242), (Prefill, 2_253), (FirstToken, 4_099), (Total, 7_652)],
+        ),
+    ];
+    for (name, dialect, stated) in cases {
+        let stated = stated
+            .iter()
+            .fold(ServerTimes::default(), |times, &(time, us)| times.with(time, Some(us)));
+        assert_eq!(read_whole(name, dialect, &bytes(name)).server_times, stated, "{name}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! typed events of newer APIs.
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::ServerTimes;
+use inferometer_model::record::{ServerTime, ServerTimes};
 use inferometer_wire::http::response_head;
 
 use crate::support::{Reading, read, response, sse};
@@ -66,6 +66,19 @@ fn llama_cpp_streams_without_counts_have_one_token_per_message_and_end_with_stop
     for (data, outcome) in cases {
         assert_eq!(stream("llama-cpp", data).outcome, *outcome, "{data:?}");
     }
+}
+
+#[test]
+fn vllm_states_the_times_of_a_request_in_its_last_chunk() {
+    let text = r#"{"choices":[{"index":0,"text":"a","finish_reason":null}]}"#;
+    let end = r#"{"choices":[{"index":0,"text":"","finish_reason":"length"}]}"#;
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1},"metrics":{
+        "time_to_first_token_ms":104.2,"generation_time_ms":null,"queue_time_ms":41900,"mean_itl_ms":1,
+        "speculative_decoding":{"per_step_accepted":[1,2]}}}"#;
+    let reading = stream("openai-completions", &[text, end, &usage.replace('\n', ""), "[DONE]"]);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "TFUD"));
+    let times = ServerTimes::default().with(ServerTime::Queue, Some(41_900_000));
+    assert_eq!(reading.server_times, times.with(ServerTime::Prefill, Some(104_200)));
 }
 
 #[test]
@@ -163,9 +176,12 @@ fn tgi_time_headers_that_are_not_whole_milliseconds_are_ignored() {
         assert_eq!((reading.outcome, &*reading.text), (Outcome::Complete, "a"), "{queue}");
         reading.server_times
     };
-    let of = |queue_ms, inference_ms| ServerTimes { queue_ms, inference_ms, total_ms: None };
-    assert_eq!(times("12", " 340 "), of(Some(12), Some(340)));
+    let of = |queue: Option<u32>, inference_us| {
+        let times = ServerTimes::default().with(ServerTime::Queue, queue);
+        times.with(ServerTime::Inference, Some(inference_us))
+    };
+    assert_eq!(times("12", " 340 "), of(Some(12_000), 340_000));
     for odd in ["", "-1", "1.5", "12 ms", "4294967296", "NaN"] {
-        assert_eq!(times(odd, "7"), of(None, Some(7)), "{odd}");
+        assert_eq!(times(odd, "7"), of(None, 7_000), "{odd}");
     }
 }

@@ -156,6 +156,7 @@ impl Stated {
             balance: None,
             session_header: None,
             session_cookie: None,
+            traceparent: None,
             observe: ObserveKeys::default(),
             ..spec.clone().without_server()
         }

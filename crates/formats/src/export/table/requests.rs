@@ -3,10 +3,11 @@
 
 use std::rc::Rc;
 
-use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom, metrics::registry};
+use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom};
+use inferometer_model::{metrics::registry, record::ServerTime};
 
 use super::{Column, Table, source::PassSource};
-use crate::export::value::Kind::{Flag, Integer, Text};
+use crate::export::value::Kind::{Flag, Integer, Number, Text};
 use crate::export::value::Value;
 
 /// A request with the figures that are computed from its record.
@@ -23,6 +24,7 @@ pub struct RequestRow {
 struct Figures {
     first_token: Option<Nanos>,
     last_token: Option<Nanos>,
+    trace_id: Option<String>,
     output_tokens: u32,
     tokens_from: Option<TokensFrom>,
     /// The values of the exported metrics, in the order of [`registry::exported`].
@@ -36,6 +38,7 @@ impl RequestRow {
         let figures = Figures {
             first_token: timeline.first_visible().map(|at| timeline.events[at].arrival),
             last_token: timeline.events.last().map(|event| event.arrival),
+            trace_id: record.trace_id(),
             output_tokens: timeline.output_tokens,
             tokens_from: timeline.tokens_from,
             of_metrics: registry::exported()
@@ -74,6 +77,10 @@ fn sum(numbers: impl Iterator<Item = u32>) -> Value<'static> {
     Value::Integer(numbers.map(i64::from).sum())
 }
 
+fn stated(row: &RequestRow, time: ServerTime) -> Value<'static> {
+    Value::number(row.record.server_times.ms(time))
+}
+
 /// The table of requests.
 pub static REQUESTS: Table<RequestRow> = Table {
     schema: "inferometer.requests/1",
@@ -84,7 +91,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 51] = [
+static COLUMNS: [C; 56] = [
     C::always("run_id", Text, |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, |r| Value::Text(&r.pass.run.target.model)),
     C::sometimes("engine", Text, |r| Value::text(r.pass.run.target.engine.as_deref())),
@@ -105,6 +112,7 @@ static COLUMNS: [C; 51] = [
     C::sometimes("call", Integer, |r| Value::integer(r.record.job.as_ref().map(|it| it.call))),
     C::sometimes("server", Text, |r| Value::text(server(r))),
     C::sometimes("rank", Integer, |r| Value::integer(r.record.rank)),
+    C::sometimes("trace_id", Text, |r| Value::text(r.figures.trace_id.as_deref())),
     C::always("outcome", Text, |r| Value::Text(r.record.outcome.kind().name())),
     C::sometimes("phase", Text, |r| Value::text(phase(&r.record))),
     C::sometimes("status", Integer, |r| Value::integer(r.record.status)),
@@ -124,11 +132,13 @@ static COLUMNS: [C; 51] = [
         Value::integer(r.record.prompt_tokens_tokenizer)
     }),
     C::sometimes("tokens_tokenizer", Integer, |r| Value::integer(r.record.tokens_tokenizer)),
-    C::sometimes("server_queue_ms", Integer, |r| Value::integer(r.record.server_times.queue_ms)),
-    C::sometimes("server_inference_ms", Integer, |r| {
-        Value::integer(r.record.server_times.inference_ms)
-    }),
-    C::sometimes("server_total_ms", Integer, |r| Value::integer(r.record.server_times.total_ms)),
+    C::sometimes("server_queue_ms", Number, |r| stated(r, ServerTime::Queue)),
+    C::sometimes("server_inference_ms", Number, |r| stated(r, ServerTime::Inference)),
+    C::sometimes("server_total_ms", Number, |r| stated(r, ServerTime::Total)),
+    C::sometimes("server_prefill_ms", Number, |r| stated(r, ServerTime::Prefill)),
+    C::sometimes("server_first_token_ms", Number, |r| stated(r, ServerTime::FirstToken)),
+    C::sometimes("server_decode_ms", Number, |r| stated(r, ServerTime::Decode)),
+    C::sometimes("server_load_ms", Number, |r| stated(r, ServerTime::Load)),
     C::always("tokens_events", Integer, |r| Value::Integer(r.record.tokens_events().into())),
     C::always("output_chars", Integer, |r| sum(r.record.token_events().map(|event| event.chars))),
     C::always("output_events", Integer, |r| count(r.record.token_events().count())),

@@ -5,9 +5,9 @@ use inferometer_plan::spec::{OF_EMBEDDED, OF_TLS};
 use serde_json::Value;
 
 /// Settings for the connection to a server; the embedded engine does not use them.
-const OF_SERVERS: [&str; 11] = [
+const OF_SERVERS: [&str; 12] = [
     "server_card", "endpoint", "header", "api_key_env", "wait", "proxy", "metrics_url", "dcgm_url",
-    "cards", "session_header", "session_cookie",
+    "cards", "session_header", "session_cookie", "traceparent",
 ];
 /// Settings that are ignored if the plan has `[[target]]` tables, because each table has its own value.
 const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
