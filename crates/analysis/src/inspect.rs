@@ -8,6 +8,7 @@ mod bundles;
 mod cached;
 mod cards;
 mod connections;
+mod context;
 mod cut_off;
 mod failures;
 mod forms;
@@ -36,6 +37,7 @@ pub use writer::writer_finding;
 
 use arrivals::ArrivalRate;
 use cached::CachedPrompts;
+use context::FullContexts;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
@@ -104,6 +106,7 @@ pub struct Inspector {
     /// The maximum number in flight that the plan sets for arrivals.
     limit: Option<u32>,
     inputs: InputLengths,
+    contexts: FullContexts,
     reasons: UnknownReasons,
     outputs: OutputLengths,
     counts: Counts,
@@ -125,6 +128,7 @@ impl Inspector {
             arrivals: ArrivalRate::of(pass),
             growth: GrowthFold::of(pass),
             limit: pass.limit().0,
+            contexts: FullContexts::of(sampling),
             ..Self::default()
         }
     }
@@ -207,6 +211,7 @@ impl Inspector {
         self.cached.add(record);
         self.reasons.add(record);
         self.inputs.add(record);
+        self.contexts.add(record);
         self.outputs.add(timeline);
         self.counts.add(timeline);
         self.checks.add(timeline);
@@ -243,6 +248,7 @@ impl Inspector {
         }
         findings.extend(self.outputs.long());
         findings.extend(self.inputs.differing());
+        findings.extend(self.contexts.finding());
         findings.extend(uncounted);
         findings.extend(self.cached.finding());
         findings.extend(self.counts.not_possible());

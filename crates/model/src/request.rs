@@ -57,7 +57,23 @@ pub struct Sampling {
     pub extra_body: Map<String, Value>,
 }
 
+/// The name of Ollama's dialect. Its requests set the context length of the model.
+pub const OLLAMA: &str = "ollama";
+
 impl Sampling {
+    /// The context length in tokens that requests ask Ollama for; `None` if they ask for none.
+    pub fn num_ctx(&self) -> Option<u64> {
+        self.extra_body.get("options")?.get("num_ctx")?.as_u64()
+    }
+
+    /// Asks for a context length, unless the user sets one.
+    pub fn set_num_ctx(&mut self, tokens: u64) {
+        let options = self.extra_body.entry("options").or_insert_with(|| Map::new().into());
+        if let Value::Object(options) = options {
+            options.entry("num_ctx").or_insert(tokens.into());
+        }
+    }
+
     /// Whether requests ask the server to continue after end-of-text: the plan asks for it, and the additional fields of
     /// the body do not take it back.
     pub fn asks_to_ignore_eos(&self) -> bool {

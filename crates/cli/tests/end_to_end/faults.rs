@@ -99,6 +99,16 @@ pub fn messages(dialect: &str, prompt: &str) -> Vec<String> {
                 "tokens_evaluated": 10, "tokens": []});
             (vec![], each(&message), vec![event(last)])
         }
+        "ollama" => {
+            let message = |at: usize| {
+                let message = json!({"role": "assistant", "content": WORDS[at]});
+                format!("{}\n", json!({"model": "m", "message": message, "done": false}))
+            };
+            let empty = json!({"role": "assistant", "content": ""});
+            let last = json!({"model": "m", "message": empty, "done": true, "done_reason": "length",
+                "prompt_eval_count": 10, "eval_count": 4});
+            (vec![], each(&message), vec![format!("{last}\n")])
+        }
         "triton" => (vec![], each(&|at| event(json!({"text_output": WORDS[at]}))), vec![]),
         "vllm" => {
             let message = |at: usize| {
@@ -119,12 +129,21 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntran
                       chunked\r\nconnection: close\r\n\r\n";
 
 pub fn stream(messages: &[String]) -> String {
-    // vLLM's own stream has no content type.
-    let head = match messages.first().is_some_and(|first| first.ends_with('\0')) {
+    unended(messages) + "0\r\n\r\n"
+}
+
+fn unended(messages: &[String]) -> String {
+    // A stream of JSON has another content type; vLLM's own stream has none.
+    let head = match messages.first().is_some_and(|first| is_json(first)) {
         true => STREAM.replace("content-type: text/event-stream\r\n", ""),
         false => STREAM.to_owned(),
     };
-    format!("{head}{}0\r\n\r\n", chunks(messages))
+    head + &chunks(messages)
+}
+
+/// Whether a message is JSON that ends with one byte, not an event.
+fn is_json(message: &str) -> bool {
+    message.starts_with('{')
 }
 
 pub fn whole(status: &str, kind: &str, body: &str) -> String {
@@ -134,14 +153,17 @@ pub fn whole(status: &str, kind: &str, body: &str) -> String {
 /// A stream with an additional message in its middle. If the stream has no event framing, only the data is added.
 fn with(messages: &[String], message: &str) -> String {
     let (before, after) = messages.split_at(messages.len() / 2);
-    let delimited = message.trim().trim_start_matches("data: ").to_owned() + "\0";
-    let message = if messages[0].ends_with('\0') { &delimited } else { message };
+    let delimiter = &messages[0][messages[0].len() - 1..];
+    let delimited = message.trim().trim_start_matches("data: ").to_owned() + delimiter;
+    let message = if is_json(&messages[0]) { &delimited } else { message };
     stream(&[before, &[message.to_owned()], after].concat())
 }
 
 /// A stream in which `count` replaces each count of output tokens.
 fn counting(messages: &[String], count: &str) -> String {
-    let fields = ["completion_tokens", "output_tokens", "generated_tokens", "tokens_predicted"];
+    let fields = [
+        "completion_tokens", "output_tokens", "generated_tokens", "tokens_predicted", "eval_count",
+    ];
     let with_count = |message: &String| {
         let places = fields.iter().flat_map(|field| (1..=4).map(move |n| (field, n)));
         places.fold(message.clone(), |message, (field, n)| {
@@ -166,7 +188,7 @@ fn ending(messages: &[String], reason: &str) -> String {
 fn ending_early(messages: &[String], bytes: usize) -> String {
     let mut messages = messages.to_vec();
     let last = messages.last_mut().expect("a message");
-    let bytes = if last.ends_with('\0') { 1 } else { bytes };
+    let bytes = if is_json(last) { 1 } else { bytes };
     last.truncate(last.len() - bytes);
     stream(&messages)
 }
@@ -205,7 +227,7 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ),
     ("no end of the stream", |all| stream(&all[..all.len() / 2]), "truncated"),
     ("an empty stream", |_| stream(&[]), "truncated"),
-    ("no end of the chunks", |all| STREAM.to_owned() + &chunks(all), "complete"),
+    ("no end of the chunks", |all| unended(all), "complete"),
     ("a chunk without a size", |_| format!("{STREAM}tea\r\n"), "malformed"),
     ("a chunk of 2^70 bytes", |_| format!("{STREAM}1000000000000000000\r\n"), "malformed"),
     ("no HTTP", |_| "what?\r\n\r\n".to_owned(), "malformed"),
@@ -308,11 +330,12 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
         ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
         // Without a message that ends a stream, nothing comes after its end.
         ("triton", "output after the end") => Some("complete"),
-        // vLLM's own stream consists only of JSON, without comments and names of events.
-        ("vllm", "skipped: an event with a message" | "skipped: an event of text")
-        | ("vllm", "skipped: no data" | "skipped: after the end")
-        | ("vllm", "a comment and an empty event" | "an error event" | "an error field")
-        | ("vllm", "an error event that is a comment" | "an empty stream") => Some("malformed"),
+        // These streams consist only of JSON, without comments and names of events.
+        ("vllm" | "ollama", "skipped: an event with a message" | "skipped: an event of text")
+        | ("vllm" | "ollama", "skipped: no data" | "skipped: after the end")
+        | ("vllm" | "ollama", "a comment and an empty event" | "an error event")
+        | ("vllm" | "ollama", "an error event that is a comment" | "an error field")
+        | ("vllm" | "ollama", "an empty stream") => Some("malformed"),
         _ => None,
     }
 }

@@ -29,6 +29,7 @@ mod media;
 mod memory;
 mod money;
 mod observe;
+mod ollama;
 mod outcomes;
 mod own_profiles;
 mod plan;

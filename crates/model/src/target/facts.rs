@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// The text that is stored if the user stated the card.
 const BY_USER: &str = "stated by the user";
-/// The limits on prompt plus output, in tokens: of vLLM and SGLang, of TGI, and of llama.cpp, in this order.
-const MAX_SEQUENCE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
+/// The limits on prompt plus output, in tokens: of vLLM and SGLang, of TGI, of llama.cpp, and as requests ask Ollama for it.
+const MAX_SEQUENCE: [&str; 4] = ["max_model_len", "max_total_tokens", "n_ctx_slot", "num_ctx"];
 /// The limits on a prompt without its output, in tokens. TGI uses one of these two names, depending on its version.
 const MAX_PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 /// The names of tensor, pipeline and data parallelism.

@@ -1,6 +1,7 @@
 //! Parses addresses as users write them: `http://host:8000/v1`, `unix:/path/to.sock`.
 
 use crate::pooled::{EMBEDDINGS, RERANK};
+use crate::request::OLLAMA;
 use crate::{Url, url::UrlError, visible};
 
 /// Parses the address of a server. A `/v1` at its end is removed.
@@ -66,9 +67,8 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     })
 }
 
-/// Paths of requests, each with the dialect that the message advises. Servers with Ollama's own paths
-/// (`/api/...`) also have the paths of `openai-chat`. In a URL, the text before such a path is the address of
-/// the server.
+/// Paths of requests, each with the dialect that the message advises. In a URL, the text before such a path is the
+/// address of the server.
 const API_CALLS: [(&str, &str); 13] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
@@ -76,8 +76,8 @@ const API_CALLS: [(&str, &str); 13] = [
     ("/v1/messages", "anthropic"),
     ("/v1/embeddings", EMBEDDINGS),
     ("/v1/rerank", RERANK),
-    ("/api/generate", "openai-chat"),
-    ("/api/chat", "openai-chat"),
+    ("/api/generate", OLLAMA),
+    ("/api/chat", OLLAMA),
     ("/chat/completions", "openai-chat"),
     ("/completions", "openai-completions"),
     ("/generate_stream", "tgi"),
@@ -162,7 +162,7 @@ mod tests {
                 "http://a:1/v2/models/ensemble/generate_stream",
                 "give --target http://a:1 --dialect triton --model ensemble",
             ),
-            ("http://a:1/api/generate", "give --target http://a:1 --dialect openai-chat"),
+            ("http://a:1/api/generate", "give --target http://a:1 --dialect ollama"),
             (
                 "https://a/openai/deployments/d/chat/completions?api-version=secret",
                 "give --target https://a:443 --dialect openai-chat --model MODEL --endpoint \

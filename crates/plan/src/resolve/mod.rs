@@ -4,6 +4,7 @@
 mod ab;
 mod arrivals;
 mod cells;
+mod context;
 mod conversations;
 mod passes;
 mod repeats;
@@ -211,6 +212,7 @@ impl Spec {
             }),
         };
         plan.hide_secrets();
+        context::set(&mut plan);
         ab::add(self, &mut plan, &mut mistakes);
         self.price.check(self.sweep.is_some(), &mut mistakes);
         if let Some(loops) = self.loops.filter(|loops| !(1..=MAX_LOOPS).contains(loops)) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
+use inferometer_model::request::OLLAMA;
 use inferometer_model::secrets::REDACTED;
 use inferometer_model::target::Facts;
 use inferometer_model::{Finding, MediaKind, Secrets, Target, Url, code, visible};
@@ -179,6 +180,10 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
         }
     }
     let model = choose_model(plan, &server, &found, &mut findings)?;
+    if dialect.name == OLLAMA && plan.sampling.num_ctx().is_none() {
+        let message = "requests do not set num_ctx, and the context length of the server is unknown: it may cut prompts";
+        findings.push(Finding::of(code::CONTEXT_UNSET, message));
+    }
     if plan.sampling.asks_to_ignore_eos() {
         findings.extend(IgnoreEos::of(dialect, found.engine).finding(dialect, found.engine));
     }
@@ -233,6 +238,9 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: ServerI
             facts.others.insert("card_of_server".to_owned(), before);
         }
         facts.card_is_by_user = true;
+    }
+    if let Some(tokens) = plan.sampling.num_ctx().filter(|_| dialect.name == OLLAMA) {
+        facts.others.insert("num_ctx".to_owned(), tokens.to_string());
     }
     Target {
         // The port of the embedded engine is random and has no meaning.

@@ -14,6 +14,8 @@ pub(super) struct MediaParts {
     image: fn(&str, &str) -> Value,
     /// Makes the part of a sound with this mark; `None` if the API has no sounds.
     audio: Option<fn(&str) -> Value>,
+    /// The field of a message that has the media; `None` if they are parts of its content.
+    beside: Option<&'static str>,
 }
 
 /// OpenAI's chat completions, as vLLM, SGLang and llama.cpp serve them too.
@@ -23,6 +25,7 @@ pub(super) static CHAT: MediaParts = MediaParts {
     audio: Some(
         |mark| json!({ "type": "input_audio", "input_audio": { "data": mark, "format": "wav" } }),
     ),
+    beside: None,
 };
 
 /// OpenAI's responses.
@@ -30,6 +33,7 @@ pub(super) static RESPONSES: MediaParts = MediaParts {
     text: "input_text",
     image: |of, mark| json!({ "type": "input_image", "image_url": data_uri(of, mark) }),
     audio: None,
+    beside: None,
 };
 
 /// Anthropic's messages.
@@ -40,6 +44,15 @@ pub(super) static ANTHROPIC: MediaParts = MediaParts {
         json!({ "type": "image", "source": source })
     },
     audio: None,
+    beside: None,
+};
+
+/// Ollama's messages.
+pub(super) static OLLAMA: MediaParts = MediaParts {
+    text: "",
+    image: |_, mark| Value::String(mark.to_owned()),
+    audio: None,
+    beside: Some("images"),
 };
 
 fn data_uri(media_type: &str, mark: &str) -> String {
@@ -71,22 +84,30 @@ impl MediaParts {
         if messages.is_string() {
             *messages = json!([{ "role": "user", "content": messages.take() }]);
         }
+        let made: Result<Vec<Value>, MediaKind> = media.iter().map(|one| self.part(one)).collect();
+        let made = made?;
         let last = messages.as_array_mut().into_iter().flatten().rfind(|it| it["role"] == "user");
-        let Some(content) = last.and_then(|message| message.get_mut("content")) else {
+        let Some(message) = last else { return Ok(()) };
+        if let Some(field) = self.beside {
+            message[field] = made.into();
             return Ok(());
-        };
+        }
+        let Some(content) = message.get_mut("content") else { return Ok(()) };
         if let Value::String(text) = content {
             *content = json!([{ "type": self.text, "text": std::mem::take(text) }]);
         }
-        let Value::Array(parts) = content else { return Ok(()) };
-        for one in media {
-            parts.push(match (one.kind, self.audio) {
-                (MediaKind::Image, _) => (self.image)(one.media_type, MARK),
-                (MediaKind::Audio, Some(audio)) => audio(MARK),
-                (MediaKind::Audio, None) => return Err(one.kind),
-            });
+        if let Value::Array(parts) = content {
+            parts.extend(made);
         }
         Ok(())
+    }
+
+    fn part(&self, one: &Media) -> Result<Value, MediaKind> {
+        match (one.kind, self.audio) {
+            (MediaKind::Image, _) => Ok((self.image)(one.media_type, MARK)),
+            (MediaKind::Audio, Some(audio)) => Ok(audio(MARK)),
+            (MediaKind::Audio, None) => Err(one.kind),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod llama_cpp;
+mod ollama;
 mod openai_chat;
 mod openai_completions;
 mod openai_responses;
@@ -29,7 +30,7 @@ pub use definition::{Dialect, FieldChange, Framing};
 pub(crate) use json::merge;
 
 /// Every dialect, in the order in which they are listed.
-static DIALECTS: [&Dialect; 11] = [
+static DIALECTS: [&Dialect; 12] = [
     &openai_completions::DIALECT,
     &openai_chat::DIALECT,
     &openai_responses::DIALECT,
@@ -38,6 +39,7 @@ static DIALECTS: [&Dialect; 11] = [
     &sglang::DIALECT,
     &tgi::DIALECT,
     &llama_cpp::DIALECT,
+    &ollama::DIALECT,
     &triton::DIALECT,
     &pooled::EMBED,
     &pooled::RANK,

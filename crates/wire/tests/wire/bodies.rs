@@ -121,6 +121,17 @@ fn each_dialect_builds_its_own_request_body() {
             }),
         ),
         (
+            "ollama",
+            json!({
+                "model": "m", "messages": messages, "stream": false,
+                "options": {"temperature": 0.0, "num_predict": 7},
+            }),
+            json!({
+                "model": "m", "messages": messages, "stream": true,
+                "options": {"temperature": 0.5, "num_predict": 7},
+            }),
+        ),
+        (
             "triton",
             json!({
                 "text_input": text, "max_tokens": 7, "temperature": 0.0, "stream": false,
@@ -293,6 +304,26 @@ fn pictures_and_sounds_follow_the_text_of_the_last_message_of_the_user() {
 }
 
 #[test]
+fn ollama_has_pictures_beside_the_text_and_arguments_of_calls_as_objects() {
+    let mut call = message("assistant", "");
+    let function = json!({"name": "f", "arguments": "{\"x\": 1}"});
+    call.insert("tool_calls".to_owned(), json!([{"id": "a", "function": function}]));
+    let mut request = request(Prompt::Messages(vec![message("user", "a"), call]));
+    request.media = vec![media(MediaKind::Image, "image/png"); 2];
+    let dialect = dialect("ollama").expect("a dialect");
+    let mut sampling = sampling(0.0, false, true);
+    sampling.set_num_ctx(4_096);
+    sampling.set_num_ctx(8_192);
+    let body = dialect.body(&request, &sampling, "m", &[]).expect("a body");
+    let texts = split(&body, 2).expect("a mark for each file");
+    let body: Value = serde_json::from_slice(&texts.join(&b"TWFu"[..])).expect("it is JSON");
+    assert_eq!(body["messages"][0]["images"], json!(["TWFu", "TWFu"]));
+    assert_eq!(body["messages"][0]["content"], "a");
+    assert_eq!(body["messages"][1]["tool_calls"][0]["function"]["arguments"], json!({"x": 1}));
+    assert_eq!((&body["options"]["num_ctx"], sampling.num_ctx()), (&json!(4_096), Some(4_096)));
+}
+
+#[test]
 fn a_dialect_without_a_part_for_a_medium_refuses_it_before_and_while_it_makes_a_body() {
     for dialect in dialects() {
         for kind in MediaKind::ALL {
@@ -300,7 +331,7 @@ fn a_dialect_without_a_part_for_a_medium_refuses_it_before_and_while_it_makes_a_
             request.media.push(media(kind, "image/png"));
             let error = dialect.body(&request, &sampling(0.0, false, true), "m", &[]).err();
             assert_eq!(error, dialect.refuses(kind), "{}", dialect.name);
-            let with_images = ["openai-chat", "openai-responses", "anthropic"];
+            let with_images = ["openai-chat", "openai-responses", "anthropic", "ollama"];
             let accepts = match kind {
                 MediaKind::Image => with_images.contains(&dialect.name),
                 MediaKind::Audio => dialect.name == "openai-chat",
@@ -315,7 +346,7 @@ fn dialects_are_found_by_their_names() {
     let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
     let expected = [
         "openai-completions", "openai-chat", "openai-responses", "anthropic", "vllm", "sglang",
-        "tgi", "llama-cpp", "triton", "openai-embeddings", "rerank",
+        "tgi", "llama-cpp", "ollama", "triton", "openai-embeddings", "rerank",
     ];
     assert_eq!(names, expected);
     for name in names {
@@ -329,7 +360,7 @@ fn dialects_are_found_by_their_names() {
         dialects().iter().filter(|one| !one.honours_ignore_eos).map(|one| one.name).collect();
     assert_eq!(
         deaf,
-        ["openai-responses", "anthropic", "tgi", "triton", "openai-embeddings", "rerank"]
+        ["openai-responses", "anthropic", "tgi", "ollama", "triton", "openai-embeddings", "rerank"]
     );
     let silent: Vec<&str> =
         dialects().iter().filter(|one| !one.reports_usage).map(|one| one.name).collect();

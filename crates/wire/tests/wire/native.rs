@@ -5,7 +5,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{ServerTime, ServerTimes};
 use inferometer_wire::http::response_head;
 
-use crate::support::{Reading, read, response, sse};
+use crate::support::{Reading, read, response, sse, streamed};
 
 fn stream(dialect: &str, data: &[&str]) -> Reading {
     read(dialect, true, [&sse(data)[..]])
@@ -66,6 +66,53 @@ fn llama_cpp_streams_without_counts_have_one_token_per_message_and_end_with_stop
     for (data, outcome) in cases {
         assert_eq!(stream("llama-cpp", data).outcome, *outcome, "{data:?}");
     }
+}
+
+#[test]
+fn ollama_streams_lines_whose_last_one_has_the_counts_and_times_unless_they_are_0() {
+    use ServerTime::{Decode, Load, Prefill, Total};
+    let said = |message: &str| {
+        format!(r#"{{"model":"m","message":{{"role":"assistant",{message}}},"done":false}}"#)
+    };
+    let end = r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"length",
+        "total_duration":174560334,"load_duration":101397084,"prompt_eval_count":11,
+        "prompt_eval_duration":13074791,"eval_count":18,"eval_duration":52479709}"#
+        .replace('\n', "");
+    let lines = |lines: &[String]| {
+        let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        read("ollama", true, [&streamed("application/x-ndjson", &lines)[..]])
+    };
+    let think = said(r#""content":"","thinking":"hm""#);
+    let text = said(r#""content":"a""#);
+    let call = said(r#""content":"","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}}]"#);
+    let reading = lines(&[think, text.clone(), call.clone(), end.clone()]);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTCFU"));
+    assert_eq!((&*reading.reasoning, &*reading.text), ("hm", "a"));
+    assert_eq!(reading.sizes[2], (7, None), "the arguments are a text");
+    assert_eq!(reading.finish.as_deref(), Some("length"));
+    assert_eq!((reading.usage.prompt, reading.usage.completion), (Some(11), Some(18)));
+    let times = [(Load, 101_397), (Prefill, 13_075), (Decode, 52_480), (Total, 174_560)];
+    let times = times.map(|(time, us)| (time, Some(us)));
+    let times = times.iter().fold(ServerTimes::default(), |all, &(time, us)| all.with(time, us));
+    assert_eq!(reading.server_times, times);
+
+    // A prompt from the cache has no counts and times.
+    let bare = r#"{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","eval_count":1}"#;
+    let reading = lines(&[text.clone(), bare.to_owned()]);
+    assert_eq!((reading.usage.prompt, reading.server_times), (None, ServerTimes::default()));
+    let error = r#"{"error":"model runner has unexpectedly stopped"}"#.to_owned();
+    for (sent, outcome) in [
+        (vec![text.clone(), error], Outcome::ServerError),
+        (vec![text.clone()], Outcome::Truncated),
+        (vec![text.clone(), end.clone(), text], Outcome::Malformed),
+        (vec!["{}".to_owned(), end.clone()], Outcome::Complete),
+    ] {
+        assert_eq!(lines(&sent).outcome, outcome, "{sent:?}");
+    }
+    let reading =
+        whole("ollama", &end.replace(r#""content":"""#, r#""content":"ab","thinking":"hm""#));
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTFU"));
+    assert_eq!(reading.sizes[..2], [(2, Some(18)), (2, Some(0))]);
 }
 
 #[test]
