@@ -2,25 +2,31 @@
 //!
 //! This module contains no formula (see [`inferometer_model::metrics`]), no verdict and no default.
 
+use crate::abandoned::{AbandonedFold, OfPass};
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Intervals, RateIntervals};
-use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
+use crate::observed::SourceMetrics;
 use crate::pass::{Goodput, is_field};
 use crate::{
     Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
     failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, media::MediaFold, parts::PartsFold,
-    per_request::PerRequest, pooled::PooledFold, serving_run::ServingRunFold,
-    structured::StructuredSummary, ttft_parts::TtftFold,
+    per_request::PerRequest, pooled::PooledFold, recovery::RecoveryFold,
+    serving_run::ServingRunFold, structured::StructuredSummary, ttft_parts::TtftFold,
 };
 use inferometer_model::metrics::{
     EVENTS_KEPT, PassData, Plateau, Span, TokenCurve, concurrency, duration, goodput, steady_state,
     throughput,
 };
 use inferometer_model::{
-    Definition, Detail, Nanos, Observed, OutcomeCounts, PassKind, PassPlan, Record, StopReason,
-    Timeline, TokensFrom, load::KeptConstant, metrics::request_objective::RequestObjective,
+    Definition, Detail, Nanos, Observed, Outcome, OutcomeCounts, PassKind, PassPlan, Record,
+    StopReason, Timeline, TokensFrom, load::KeptConstant,
+    metrics::request_objective::RequestObjective,
 };
 use inferometer_plan::template::BlockPass;
+
+mod observed;
+
+use observed::{observed, weakness};
 
 /// Computes the summary of one pass from its records, which may be added in any order.
 ///
@@ -49,6 +55,8 @@ pub struct PassFold {
     data: PassData,
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
+    abandoned: Option<AbandonedFold>,
+    recovery: RecoveryFold,
     structured: StructuredSummary,
     ttft: TtftFold,
     classes: ClassFold,
@@ -96,6 +104,8 @@ impl PassFold {
             },
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
+            abandoned: None,
+            recovery: RecoveryFold::default(),
             structured: StructuredSummary::default(),
             ttft: TtftFold::default(),
             classes: ClassFold::default(),
@@ -148,6 +158,13 @@ impl PassFold {
         self
     }
 
+    /// If `is_wanted`, also computes the figures of clients that left.
+    #[must_use]
+    pub fn with_abandoned(mut self, is_wanted: bool) -> Self {
+        self.abandoned = is_wanted.then(AbandonedFold::default);
+        self
+    }
+
     /// Also computes the figures of the published text-block log, for a pass over text blocks.
     #[must_use]
     pub fn over_blocks(mut self, pass: BlockPass) -> Self {
@@ -178,12 +195,16 @@ impl PassFold {
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.add_outcome(record, 1);
-        self.data.planned += 1;
+        let is_left = matches!(record.outcome, Outcome::Abandoned { .. });
+        // Whether such a request would have failed, or met the objectives, is unknown.
+        self.data.planned += u64::from(!is_left);
+        self.abandoned.iter_mut().for_each(|fold| fold.add(timeline));
         self.data.streamed |= record.streamed;
         self.instrument.add(timeline);
         let complete = record.outcome.is_complete();
         let is_met = |objective: &RequestObjective| objective.is_met(timeline);
         let met = complete && self.data.met.is_some() && self.objectives.iter().all(is_met);
+        self.recovery.add(record, self.data.met.map(|_| met));
         let at = self.course.add(timeline, met);
         self.classes.add(timeline, at);
         self.parts.add(timeline, at);
@@ -293,6 +314,10 @@ impl PassFold {
         let is_judged = !lacks_gaps || !self.objectives.iter().any(of_gaps);
         let met = self.data.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.data, &self.observed);
+        let is_counted = self.outcomes.failed() == 0 && self.tokens_from == Some(TokensFrom::Usage);
+        let of_pass =
+            OfPass::new(&self.data, &self.observed, server.as_ref().filter(|_| is_counted));
+        let abandoned = self.abandoned.and_then(|fold| fold.finish(&of_pass));
         let first_send = self.data.in_flight.first_send();
         let (latencies, drawn) = self.latencies.finish(layout, is_drawn);
         let (servers, ranks) = self.parts.finish(&self.servers, &latencies, layout);
@@ -338,6 +363,8 @@ impl PassFold {
                 attainment_ci: rates.attainment,
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
+            abandoned,
+            recovery: self.recovery.finish(),
             latencies,
             figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,
@@ -359,30 +386,6 @@ impl PassFold {
         };
         let PassData { in_flight, tokens, .. } = self.data;
         (summary, Drawn { in_flight, tokens, lacks_gaps, latencies: drawn })
-    }
-}
-
-/// The metrics of the server and of the cards, from the first send to the last end of a pass.
-fn observed(data: &PassData, observed: &Observed) -> (Option<ServerMetrics>, Option<HardwareUse>) {
-    let in_flight = &data.in_flight;
-    let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
-        return (None, None);
-    };
-    if observed.samples.is_empty() {
-        return (None, None);
-    }
-    (
-        ServerMetrics::of(observed, (first, end), &in_flight.steps()),
-        HardwareUse::of(observed, (first, end), data.output_tokens, data.completed),
-    )
-}
-
-/// How unreliable a source of token counts is; a larger value is less reliable.
-fn weakness(from: &TokensFrom) -> u8 {
-    match from {
-        TokensFrom::Usage => 0,
-        TokensFrom::Tokenizer => 1,
-        TokensFrom::Events => 2,
     }
 }
 

@@ -191,7 +191,7 @@ impl Inspector {
             let mut visible = record.token_events().filter(|event| event.kind.is_visible());
             let first = visible.next().filter(|_| record.streamed);
             let first = first.map(|event| record.arrival(event));
-            growth.add(record.due, first, ended, record.outcome.is_complete());
+            growth.add(record.due, first, ended, !record.outcome.kind().is_failed());
         }
         if is_cut {
             return;
@@ -199,7 +199,9 @@ impl Inspector {
         self.arrivals.add(record);
         self.skipped.add_all(&record.skipped);
         if !record.outcome.is_complete() {
-            self.failures.add(record);
+            if record.outcome.kind().is_failed() {
+                self.failures.add(record);
+            }
             return;
         }
         self.completed += 1;

@@ -2,6 +2,7 @@
 //!
 //! Every figure depends only on stored data. This crate does no I/O and reads no clock.
 
+pub mod abandoned;
 pub mod blocks;
 pub mod class;
 mod column;
@@ -21,6 +22,7 @@ pub mod pooled;
 pub mod range;
 mod range_fold;
 pub mod ranking;
+pub mod recovery;
 pub mod serving_run;
 mod startup;
 mod stay;

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::observed::{HardwareUse, ServerMetrics, SourceMetrics};
 use crate::parts::{RankFigures, ServerFigures};
 use crate::{
-    Distributions, Figures, blocks::BlockFigures, class::ClassSummary, cost::PassCost,
-    failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals, jobs::JobsSummary,
-    media::MediaSummary, pooled::PooledSummary, serving_run::ServingRun,
-    structured::StructuredSummary, ttft_parts::TtftParts,
+    Distributions, Figures, abandoned::AbandonedSummary, blocks::BlockFigures, class::ClassSummary,
+    cost::PassCost, failures_as_inf::FailuresAsInf, instrument::Instrument, interval::Intervals,
+    jobs::JobsSummary, media::MediaSummary, pooled::PooledSummary, recovery::Recovery,
+    serving_run::ServingRun, structured::StructuredSummary, ttft_parts::TtftParts,
 };
 
 /// The figures of one pass.
@@ -92,6 +92,13 @@ pub struct PassSummary {
     /// Latencies in which failed requests count as infinite; absent unless the plan requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<FailuresAsInf>,
+    /// The requests whose clients left; absent if no client left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<AbandonedSummary>,
+    /// How the objectives on requests hold again after each change of the load; empty without stages, without objectives,
+    /// and if no request missed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recovery: Vec<Recovery>,
     /// The distribution of each metric of requests or of tokens.
     #[serde(flatten)]
     pub latencies: Distributions,
@@ -159,7 +166,8 @@ impl PassSummary {
     /// The output tokens of the pass, as the server counted all of its work and as this client received them; `None` if
     /// they cannot be compared.
     pub(crate) fn counts_of_output(&self) -> Option<(f64, f64)> {
-        let comparable = self.outcomes.failed() == 0 && self.is_counted_by_usage();
+        let failed = self.outcomes.failed() + self.outcomes.abandoned;
+        let comparable = failed == 0 && self.is_counted_by_usage();
         let counted = self.server.as_ref()?.generation_tokens;
         let counted = counted.filter(|_| comparable && self.output_tokens > 0)?;
         Some((counted, self.output_tokens as f64))

@@ -69,6 +69,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         reuse_connections: true,
         watcher: None,
         most_time: None,
+        leavers: None,
     }
 }
 

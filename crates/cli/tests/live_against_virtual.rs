@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use inferometer_analysis::cell::{Cell, cell};
 use inferometer_analysis::fold::PassFold;
@@ -12,11 +13,15 @@ use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, table};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::load::{Bound, OverLimit, PassPlan, load_model};
+use inferometer_model::load::{
+    Abandon, Bound, LeaveAfter, Leavers, OverLimit, PassPlan, load_model,
+};
 use inferometer_model::metrics::{RequestFigures, Timeline};
+use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Detail, Record};
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Prepared;
+use inferometer_model::time::Nanos;
 use inferometer_net::Net;
 use inferometer_net::http::Server;
 use inferometer_net::virtual_net::{hosts, run};
@@ -37,7 +42,7 @@ impl Recorder for Records {
 fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
     let summaries = passes.iter().map(|pass| {
         let mut fold = PassFold::new(pass);
-        let records = serve(config, grid_cell, pass, None);
+        let records = serve(config, grid_cell, pass, (None, None));
         records.iter().for_each(|record| fold.add(&Timeline::new(record)));
         fold.finish()
     });
@@ -50,7 +55,7 @@ fn serve(
     config: &EngineConfig,
     grid_cell: CellPlan,
     pass: &PassPlan,
-    watcher: Option<Watcher>,
+    (watcher, leavers): (Option<Watcher>, Option<Leavers>),
 ) -> Vec<Record> {
     let plan = inferometer_plan::WorkloadPlan::Random;
     let workload = OpenWorkload::open(&plan, embedded(), 1, "salt").expect("a workload");
@@ -94,6 +99,7 @@ fn serve(
         reuse_connections: true,
         watcher,
         most_time: None,
+        leavers,
     };
     let stop = Arc::new(AtomicBool::new(false));
     let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
@@ -112,10 +118,11 @@ fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() 
     for (rate, is_ended) in [(20.0, false), (70.0, true)] {
         let pass = PassPlan::open(rate, Bound::requests(1_500));
         let watch = StopWatch::of(rule, &pass).expect("a pass at a rate");
-        let served = serve(&config, grid_cell, &pass, Some(Watcher::Stop(watch.clone())));
+        let served = serve(&config, grid_cell, &pass, (Some(Watcher::Stop(watch.clone())), None));
         let mut engine = Engine::new(config.clone()).expect("an engine");
         let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
-        let place = PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true };
+        let place =
+            PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true, leavers: None };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
         let played: Vec<Record> = played.records(place).collect();
@@ -163,6 +170,50 @@ fn the_served_engine_gives_exactly_the_figures_that_it_predicts() {
     }
 }
 
+/// The clients leave in the queue, in the prefill and while tokens come. The engine frees their requests at once, as vLLM
+/// does, so others get their places.
+#[test]
+fn clients_that_leave_have_the_same_records_on_a_server_and_in_virtual_time() {
+    let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
+    config.max_num_seqs = Some(8);
+    let grid_cell = CellPlan { input_length: 128, output_length: 32 };
+    let seconds = Duration::from_secs_f64;
+    for (pass, after, phases) in [
+        (PassPlan::open(20.0, Bound::requests(60)), LeaveAfter::Tokens(7), [0, 18]),
+        (PassPlan::open(15.0, Bound::requests(60)), LeaveAfter::Time(seconds(0.3)), [0, 18]),
+        (PassPlan::saturated(60), LeaveAfter::NoToken(seconds(1.0)), [16, 0]),
+    ] {
+        let abandon = Abandon { share: 0.3, after, by_reset: false };
+        let leavers = Some(Leavers { abandon, seed: 5 });
+        let served = serve(&config, grid_cell, &pass, (None, leavers));
+        let mut engine = Engine::new(config.clone()).expect("an engine");
+        let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
+        let place =
+            PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true, leavers };
+        let mut asked = std::iter::repeat(asked);
+        let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
+        let figures = |records: Vec<Record>| {
+            let start = records.iter().map(|record| record.due).min().expect("records");
+            let mut figures: Vec<_> = records
+                .iter()
+                .map(|record| {
+                    let since = |at: Option<Nanos>| at.map(|at| at.since(start));
+                    let is_left = matches!(record.outcome, Outcome::Abandoned { .. });
+                    let tokens = record.token_events().map(|event| event.tokens.unwrap_or(1));
+                    let tokens: u32 = tokens.sum();
+                    (record.index, is_left, tokens, since(record.send_start), since(record.ended))
+                })
+                .collect();
+            figures.sort_unstable();
+            figures
+        };
+        let played = figures(played.records(place).collect());
+        let of = |is_before| played.iter().filter(|it| it.1 && (it.2 == 0) == is_before).count();
+        assert_eq!([of(true), of(false)], phases, "{pass}");
+        assert_eq!(figures(served), played, "{pass}");
+    }
+}
+
 #[test]
 fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
     let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
@@ -174,7 +225,7 @@ fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
     for (pass, measured) in passes.iter().zip(&measured.passes) {
         let mut engine = Engine::new(config.clone()).expect("an engine");
         let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
-        let place = PassContext { cell: grid_cell, pass, number: 0, streamed: true };
+        let place = PassContext { cell: grid_cell, pass, number: 0, streamed: true, leavers: None };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
         let mut fold = PassFold::new(pass);

@@ -1,6 +1,7 @@
 //! One request in flight: its record so far, the bytes left to send, and the response so far. This module
 //! uses no socket.
 
+use inferometer_model::load::LeaveAfter;
 use inferometer_model::{Detail, Nanos, Outcome, Phase, Record, record::Read};
 use inferometer_net::Arrived;
 use inferometer_plan::Timeouts;
@@ -19,6 +20,10 @@ pub(crate) struct Exchange {
     /// The arrival of the latest token event, for the timeouts, and of the first token event.
     last_token: Option<Nanos>,
     first_token: Option<Nanos>,
+    /// Output tokens that have arrived.
+    tokens: u32,
+    /// When the client leaves; `None` if it stays.
+    pub leaves: Option<LeaveAfter>,
     /// The memory of the response when it was last counted, in bytes.
     pub counted_bytes: usize,
 }
@@ -59,6 +64,8 @@ impl Exchange {
             outgoing: encoded.outgoing,
             last_token: None,
             first_token: None,
+            tokens: 0,
+            leaves: None,
             counted_bytes: 0,
         }
     }
@@ -109,9 +116,11 @@ impl Exchange {
         if self.record.headers.is_none() && self.reader.head_seen() {
             self.record.headers = Some(read.arrival());
         }
-        let tokens =
-            self.reader.parsed().events[before..].iter().filter(|event| event.kind.is_token());
-        let tokens = tokens.count() as u64;
+        let mut tokens = 0;
+        for event in self.reader.parsed().events[before..].iter().filter(|it| it.kind.is_token()) {
+            tokens += 1;
+            self.tokens += event.tokens.unwrap_or(1);
+        }
         if tokens > 0 {
             self.last_token = Some(read.arrival());
             self.first_token = self.first_token.or(self.last_token);
@@ -232,18 +241,41 @@ impl Exchange {
         }
     }
 
-    /// The earliest deadline of the timeouts that run now, and its phase.
-    pub fn deadline(&self, timeouts: &Timeouts) -> Option<(Nanos, Phase)> {
+    /// Whether so many tokens have arrived that the client leaves now.
+    pub fn has_enough(&self) -> bool {
+        matches!(self.leaves, Some(LeaveAfter::Tokens(most)) if self.tokens >= most)
+    }
+
+    /// How the exchange ends if its client leaves now.
+    pub fn abandoned(&self) -> Outcome {
+        Outcome::Abandoned { phase: self.phase() }
+    }
+
+    /// The instant at which the client leaves, if this depends on the time.
+    fn leaves_at(&self) -> Option<Nanos> {
+        let after = match self.leaves? {
+            LeaveAfter::Time(time) => time,
+            LeaveAfter::NoToken(time) if self.first_token.is_none() => time,
+            LeaveAfter::NoToken(_) | LeaveAfter::Tokens(_) => return None,
+        };
+        Some(self.record.sent.or(self.record.send_start)? + after)
+    }
+
+    /// The earliest deadline that runs now, of the timeouts and of a client that leaves, and how it ends the exchange.
+    pub fn deadline(&self, timeouts: &Timeouts) -> Option<(Nanos, Outcome)> {
+        let timed_out = |(at, phase)| (at, Outcome::TimedOut { phase });
         let Some(sent) = self.record.send_start else {
             let began = self.record.picked.unwrap_or(self.record.due);
-            return timeouts.connect.map(|limit| (began + limit, Phase::Connect));
+            return timeouts.connect.map(|limit| timed_out((began + limit, Phase::Connect)));
         };
         let total = timeouts.total.map(|limit| (sent + limit, Phase::Total));
         let phase = match self.last_token {
             None => timeouts.first_token.map(|limit| (sent + limit, self.phase())),
             Some(last) => timeouts.between_events.map(|limit| (last + limit, Phase::BetweenEvents)),
         };
-        [total, phase].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let limits = [total.map(timed_out), phase.map(timed_out)];
+        let leaves = self.leaves_at().map(|at| (at, self.abandoned()));
+        limits.into_iter().chain([leaves]).flatten().min_by_key(|&(at, _)| at)
     }
 }
 

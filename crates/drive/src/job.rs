@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{Encoder, Servers, Watcher};
-use inferometer_model::load::{LoadModel, Share, Stages};
+use inferometer_model::load::{Leavers, LoadModel, Share, Stages};
 use inferometer_model::{Nanos, OverLimit, PassPlan, Record};
 use inferometer_net::Waker;
 use inferometer_plan::Timeouts;
@@ -22,6 +22,8 @@ pub struct Job {
     pub servers: Servers,
     /// The timeouts of a request.
     pub timeouts: Timeouts,
+    /// The clients that leave before their answers are complete; `None` if all stay.
+    pub leavers: Option<Leavers>,
     /// The number of requests of the pass, or of the share of this process, if it is known. Requests that are never
     /// begun, because the pass ends early or the source has no more requests, are recorded as skipped.
     pub planned: Option<u32>,

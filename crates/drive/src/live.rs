@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_model::Record;
+use inferometer_model::{Outcome, Record};
 
 /// Counters of a pass so far: written by the driver, read by displays.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub struct LiveCounts {
     pub begun: u64,
     /// Requests ended, with any outcome.
     pub ended: u64,
-    /// Requests that ended without being complete.
+    /// Requests that ended without being complete, and whose clients did not leave.
     pub failed: u64,
     /// Planned requests that were never begun. Not included in the other counts.
     pub never_begun: u64,
@@ -74,7 +74,7 @@ impl Live {
             return;
         }
         self.others.chunks.fetch_add(record.token_events().count() as u64, Relaxed);
-        self.others.failed.fetch_add(u64::from(!record.outcome.is_complete()), Relaxed);
+        self.others.failed.fetch_add(u64::from(record.outcome.kind().is_failed()), Relaxed);
         self.others.ended.fetch_add(1, Relaxed);
     }
 
@@ -97,9 +97,9 @@ impl LoopCounts {
         add(&self.begun, 1);
     }
 
-    pub(crate) fn end(&self, complete: bool) {
+    pub(crate) fn end(&self, outcome: Outcome) {
         add(&self.ended, 1);
-        if !complete {
+        if outcome.kind().is_failed() {
             add(&self.failed, 1);
         }
     }
@@ -125,7 +125,6 @@ fn add(counter: &AtomicU64, count: u64) {
 mod tests {
     use super::*;
     use inferometer_model::fixture::steady;
-    use inferometer_model::outcome::Outcome;
     use inferometer_model::time::Nanos;
 
     #[test]
@@ -134,7 +133,7 @@ mod tests {
         let own = live.of_loop();
         own.begin();
         own.begin();
-        own.end(true);
+        own.end(Outcome::Complete);
         live.end_elsewhere(&steady(0.0, 10.0, 1.0, 5));
         live.end_elsewhere(&Record { outcome: Outcome::Truncated, ..steady(0.0, 10.0, 1.0, 2) });
         live.end_elsewhere(&Record::planned(0, 0, Nanos::ZERO));

@@ -60,5 +60,5 @@ pub use profile::Profile;
 pub use request::{EngineRequest, Finish, Lengths, RequestId};
 pub use step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 pub use table::{TableRow, lengths, table, table_with_mean_output};
-pub use virtual_time::{Feed, TokenArrival, VirtualRecord, simulate, simulate_with};
+pub use virtual_time::{Clients, Feed, TokenArrival, VirtualRecord, simulate, simulate_with};
 pub use weights::Weights;

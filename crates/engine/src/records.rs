@@ -3,11 +3,13 @@
 
 use std::{borrow::Cow, ops::ControlFlow};
 
-use inferometer_model::load::LoadModel;
+use inferometer_model::load::{Leavers, LoadModel};
 use inferometer_model::record::{Event, Read};
-use inferometer_model::{CellPlan, Detail, EventKind, Nanos, Outcome, PassPlan, Record, Usage};
+use inferometer_model::{
+    CellPlan, Detail, EventKind, Nanos, Outcome, PassPlan, Phase, Record, Usage,
+};
 
-use crate::{Engine, Feed, Finish, TokenArrival, VirtualRecord, simulate_with};
+use crate::{Clients, Engine, Feed, Finish, TokenArrival, VirtualRecord, simulate_with};
 
 /// In passes with more requests than this, a record has only two events: the first token, and all other tokens
 /// together. The gaps between tokens are then known only as the mean of each request.
@@ -24,6 +26,8 @@ pub struct PassContext<'a> {
     pub number: u32,
     /// Whether responses are streamed.
     pub streamed: bool,
+    /// The clients that leave; `None` if all stay.
+    pub leavers: Option<Leavers>,
 }
 
 /// The result of a simulated pass.
@@ -82,13 +86,13 @@ pub fn simulate_pass(
     source: &mut (impl Feed + ?Sized),
     context: PassContext<'_>,
 ) -> SimulatedPass {
-    let (max_in_flight, _) = context.pass.limit();
+    let limits = Clients { in_flight: context.pass.limit().0, leavers: context.leavers };
     let mut tokens = TokenLog::default();
     // A response that is not streamed arrives as a whole, so the instants of its tokens are not recorded.
     let requests = if context.streamed {
-        simulate_with(engine, load, source, max_in_flight, |arrival| tokens.add(arrival))
+        simulate_with(engine, load, source, limits, |arrival| tokens.add(arrival))
     } else {
-        simulate_with(engine, load, source, max_in_flight, |_| ControlFlow::Break(()))
+        simulate_with(engine, load, source, limits, |_| ControlFlow::Break(()))
     };
     let streams = tokens.by_request(requests.len());
     SimulatedPass { requests, streams }
@@ -120,7 +124,7 @@ impl SimulatedPass {
         index: u32,
     ) -> Cow<'_, [Tokens]> {
         match &self.streams {
-            _ if !context.streamed && request.output == 0 => Cow::default(),
+            _ if !context.streamed && (request.output == 0 || request.left) => Cow::default(),
             _ if !context.streamed => Cow::Owned(vec![(request.ended, request.output)]),
             Some(streams) => Cow::Borrowed(streams.get(index as usize).map_or(&[], Vec::as_slice)),
             None => Cow::Owned(first_and_others(request)),
@@ -134,7 +138,7 @@ fn record(
     context: PassContext<'_>,
     index: u32,
 ) -> Record {
-    let is_ignored = request.finish == Finish::Ignored;
+    let is_ignored = request.finish == Finish::Ignored && !request.left;
     let at = |at: Nanos| Read { kernel: Some(at), user: at, empty_before: at, bytes: 0 };
     let event = |(read, &(_, tokens)): (u32, &Tokens)| Event {
         read,
@@ -154,8 +158,13 @@ fn record(
         events: (0..).zip(stream).map(event).collect(),
         ended: Some(request.ended),
         // The engine rejects a prompt that is too long for it.
-        outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
-        status: Some(if is_ignored { 400 } else { 200 }),
+        outcome: match stream.first() {
+            Some(_) if request.left => Outcome::Abandoned { phase: Phase::BetweenEvents },
+            None if request.left => Outcome::Abandoned { phase: Phase::FirstToken },
+            _ if is_ignored => Outcome::Rejected { status: 400 },
+            _ => Outcome::Complete,
+        },
+        status: Some(if is_ignored { 400 } else { 200 }).filter(|_| !request.left),
         detail: is_ignored.then(|| {
             let why = format!(
                 "the prompt of {} tokens is too long: with its output it exceeds --max-model-len, or it exceeds \
@@ -164,15 +173,15 @@ fn record(
             );
             Detail::said(&why)
         }),
-        finish_reason: Some(
-            if request.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
-        ),
-        usage: Usage {
+        finish_reason: (!request.left).then(|| {
+            if request.finish == Finish::Stop { "stop" } else { "length" }.to_owned()
+        }),
+        usage: if request.left { Usage::default() } else { Usage {
             prompt: Some(request.prompt),
             completion: Some(request.output),
             cached: request.cached,
             ..Usage::default()
-        },
+        } },
         ..Record::planned(context.number, index, request.due)
     }
 }
@@ -188,7 +197,7 @@ mod tests {
         let mut engine = Engine::new(EngineConfig::of_model("chatglm3-6b").unwrap()).unwrap();
         let pass = PassPlan::saturated(requests);
         let cell = CellPlan { input_length: 64, output_length: 5 };
-        let context = PassContext { cell, pass: &pass, number: 0, streamed };
+        let context = PassContext { cell, pass: &pass, number: 0, streamed, leavers: None };
         let mut lengths = std::iter::repeat(crate::EngineRequest::from((64, 5)));
         simulate_pass(&mut engine, &mut *load_model(&pass, 0), &mut lengths, context)
             .records(context)

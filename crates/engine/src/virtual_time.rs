@@ -1,9 +1,9 @@
 //! Runs the engine under a load model in virtual time, without any real waiting.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{collections::BTreeSet, ops::ControlFlow, time::Duration};
 
 use inferometer_model::Nanos;
-use inferometer_model::load::{Due, EndedRequest, LoadModel};
+use inferometer_model::load::{Due, EndedRequest, LeaveAfter, Leavers, LoadModel};
 
 use crate::{Engine, EngineRequest, Finish, RequestId, SteadySteps, Step, front_end::FrontEnd};
 
@@ -28,6 +28,8 @@ pub struct VirtualRecord {
     pub output: u32,
     /// Why the request ended.
     pub finish: Finish,
+    /// Whether the client left before the answer was complete.
+    pub left: bool,
 }
 
 /// Tokens that were generated for a request.
@@ -71,16 +73,26 @@ pub fn simulate(
     load: &mut dyn LoadModel,
     source: &mut (impl Feed + ?Sized),
 ) -> Vec<VirtualRecord> {
-    simulate_with(engine, load, source, None, |_| ControlFlow::Break(()))
+    simulate_with(engine, load, source, Clients::default(), |_| ControlFlow::Break(()))
+}
+
+/// The clients of a simulation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clients {
+    /// The most requests in flight; `None`: no limit. A request that is due while so many are in flight is sent when
+    /// one of them ends.
+    pub in_flight: Option<u32>,
+    /// The clients that leave; `None` if all stay.
+    pub leavers: Option<Leavers>,
 }
 
 /// Like [`simulate`], but passes the tokens to `on_tokens` in the order of their generation, until `on_tokens` returns
-/// `Break`. A request that is due while `max_in_flight` requests are in flight is sent when one of them ends.
+/// `Break`.
 pub fn simulate_with(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
     source: &mut (impl Feed + ?Sized),
-    max_in_flight: Option<u32>,
+    clients: Clients,
     on_tokens: impl FnMut(TokenArrival) -> ControlFlow<()>,
 ) -> Vec<VirtualRecord> {
     let mut simulation = Simulation {
@@ -89,24 +101,32 @@ pub fn simulate_with(
         records: Vec::new(),
         jobs: 0,
         places: Vec::new(),
-        max_in_flight: max_in_flight.unwrap_or(u32::MAX),
+        clients,
+        leaving: BTreeSet::new(),
+        counting: BTreeSet::new(),
+        late_aborts: Vec::new(),
         in_flight: 0,
         was_full: false,
         on_tokens: Some(on_tokens),
     };
     loop {
         let next_due = simulation.start_due(load, source);
+        let next_leave = simulation.leaving.first().map(|first| first.0);
         simulation.front.hand_over(engine, simulation.now);
-        let next_due = next_due.into_iter().chain(simulation.front.next()).min();
+        let next_due = next_due.into_iter().chain(simulation.front.next()).chain(next_leave).min();
         let limit = next_due.map_or(Duration::MAX, |due| due.since(simulation.now));
-        if let Some(steady) = engine.steady_steps(limit) {
+        // A client may leave during any step.
+        let all_stay = simulation.leaving.is_empty() && simulation.counting.is_empty();
+        if let Some(steady) = all_stay.then(|| engine.steady_steps(limit)).flatten() {
             simulation.apply_steady(engine, steady);
         } else if let Some(step) = engine.step() {
-            simulation.apply_step(step, load, source);
+            simulation.late_aborts.drain(..).for_each(|id| engine.abort(id));
+            simulation.apply_step(engine, step, load, source);
         } else if let Some(due) = next_due {
             // An idle engine waits for the next arrival.
             engine.rest(due.since(simulation.now));
             simulation.now = due;
+            simulation.leave_before(Nanos(due.0 + 1), engine, load, source);
         } else {
             return simulation.records;
         }
@@ -121,9 +141,14 @@ struct Simulation<OnTokens> {
     /// The number of jobs that have begun, and for each request its job and its place there.
     jobs: u32,
     places: Vec<(u32, u32)>,
-    max_in_flight: u32,
+    clients: Clients,
+    /// The requests whose clients leave at an instant, and those whose clients leave after some tokens.
+    leaving: BTreeSet<(Nanos, RequestId)>,
+    counting: BTreeSet<RequestId>,
+    /// Requests whose clients left with their last token: the next step has begun when the engine notices it.
+    late_aborts: Vec<RequestId>,
     in_flight: u32,
-    /// Whether a due request had to wait because `max_in_flight` requests were in flight.
+    /// Whether a due request had to wait because too many requests were in flight.
     was_full: bool,
     /// `None` after the callback has returned `Break`.
     on_tokens: Option<OnTokens>,
@@ -145,7 +170,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 Due::At(due) => due,
                 Due::AfterEnd | Due::Never => return None,
             };
-            if self.in_flight >= self.max_in_flight {
+            if self.clients.in_flight.is_some_and(|most| self.in_flight >= most) {
                 self.was_full = true;
                 return None;
             }
@@ -161,6 +186,16 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
             let id = RequestId(self.records.len() as u64);
             self.front.take(sent, id, request, self.in_flight);
             self.in_flight += 1;
+            let leavers = self.clients.leavers.filter(|leavers| leavers.includes(id.0 as u32));
+            match leavers.map(|leavers| leavers.abandon.after) {
+                None => {}
+                Some(LeaveAfter::Time(time) | LeaveAfter::NoToken(time)) => {
+                    self.leaving.insert((sent + time, id));
+                }
+                Some(LeaveAfter::Tokens(_)) => {
+                    self.counting.insert(id);
+                }
+            }
             self.records.push(VirtualRecord {
                 due,
                 sent,
@@ -172,6 +207,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 output: 0,
                 // A placeholder until the request ends. Every request ends.
                 finish: Finish::Ignored,
+                left: false,
             });
         }
     }
@@ -185,12 +221,18 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
 
     fn apply_step(
         &mut self,
+        engine: &mut Engine,
         step: Step,
         load: &mut dyn LoadModel,
         source: &mut (impl Feed + ?Sized),
     ) {
         self.now = self.now + step.duration;
+        // A token at the instant at which the client leaves still arrives.
+        self.leave_before(self.now, engine, load, source);
         for output in step.outputs {
+            if self.records[output.id.0 as usize].left {
+                continue;
+            }
             if output.finished != Some(Finish::Ignored) {
                 self.add_tokens(output.id, 1);
             }
@@ -199,22 +241,85 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 let complete = finish != Finish::Ignored;
                 let record = &mut self.records[request];
                 record.ended = self.now;
-                (record.output, record.cached) = (output.tokens_so_far, output.cached);
+                record.cached = output.cached;
                 record.finish = finish;
-                self.in_flight -= 1;
-                let (conversation, call) = self.places[request];
-                let ended = EndedRequest { conversation, call, complete };
-                source.ended(ended);
-                load.ended(self.now, ended);
+                self.leaving.retain(|(_, id)| *id != output.id);
+                self.counting.remove(&output.id);
+                self.ended(request, complete, load, source);
+            } else if self.has_enough(output.id) {
+                self.leave(output.id, self.now, load, source);
+                self.late_aborts.push(output.id);
             }
         }
+        self.leave_before(Nanos(self.now.0 + 1), engine, load, source);
+    }
+
+    /// Tells the source and the load that a request has ended.
+    fn ended(
+        &mut self,
+        request: usize,
+        complete: bool,
+        load: &mut dyn LoadModel,
+        source: &mut (impl Feed + ?Sized),
+    ) {
+        self.in_flight -= 1;
+        let (conversation, call) = self.places[request];
+        let ended = EndedRequest { conversation, call, complete };
+        source.ended(ended);
+        load.ended(self.records[request].ended, ended);
+    }
+
+    /// Whether a client that leaves after some tokens has received them.
+    fn has_enough(&self, id: RequestId) -> bool {
+        let after = self.clients.leavers.map(|leavers| leavers.abandon.after);
+        matches!(after, Some(LeaveAfter::Tokens(most)) if self.records[id.0 as usize].output >= most)
+            && self.counting.contains(&id)
+    }
+
+    /// Ends the requests whose clients leave before an instant.
+    fn leave_before(
+        &mut self,
+        before: Nanos,
+        engine: &mut Engine,
+        load: &mut dyn LoadModel,
+        source: &mut (impl Feed + ?Sized),
+    ) {
+        while let Some((at, id)) = self.leaving.pop_first() {
+            if at >= before {
+                self.leaving.insert((at, id));
+                return;
+            }
+            self.leave(id, at, load, source);
+            engine.abort(id);
+        }
+    }
+
+    fn leave(
+        &mut self,
+        id: RequestId,
+        at: Nanos,
+        load: &mut dyn LoadModel,
+        source: &mut (impl Feed + ?Sized),
+    ) {
+        self.counting.remove(&id);
+        self.front.abort(id);
+        let request = id.0 as usize;
+        (self.records[request].ended, self.records[request].left) = (at, true);
+        self.ended(request, false, load, source);
     }
 
     fn add_tokens(&mut self, id: RequestId, count: u32) {
         let request = id.0 as usize;
         let record = &mut self.records[request];
-        record.first_token.get_or_insert(self.now);
+        if record.first_token.is_none() {
+            record.first_token = Some(self.now);
+            let leavers = self.clients.leavers.map(|leavers| leavers.abandon.after);
+            if matches!(leavers, Some(LeaveAfter::NoToken(_))) {
+                self.leaving.retain(|(_, leaving)| *leaving != id);
+            }
+        }
         record.last_token = Some(self.now);
+        record.output += count;
         if let Some(on_tokens) = &mut self.on_tokens
             && on_tokens(TokenArrival { request, at: self.now, count }).is_break()
         {

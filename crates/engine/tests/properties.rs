@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::{
-    Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind, VirtualRecord,
-    simulate, simulate_with, table,
+    Clients, Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind,
+    VirtualRecord, simulate, simulate_with, table,
 };
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::{AtOnce, Bound, Closed, Level, Open};
@@ -298,8 +298,9 @@ fn a_request_beyond_the_in_flight_limit_waits_until_another_ends() {
     let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
     let mut load = Open::new(arrivals, Bound::requests(3));
     let mut lengths = std::iter::repeat((128, 4));
+    let limits = Clients { in_flight: Some(1), leavers: None };
     let records =
-        simulate_with(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ControlFlow::Break(()));
+        simulate_with(&mut chatglm(), &mut load, &mut lengths, limits, |_| ControlFlow::Break(()));
     assert_eq!(records[0].sent, Nanos(0));
     assert_eq!((records[1].due, records[1].sent), (Nanos(1_000), records[0].ended));
     assert_eq!((records[2].due, records[2].sent), (Nanos(2_000), records[1].ended));

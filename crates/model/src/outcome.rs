@@ -80,18 +80,40 @@ pub enum Outcome {
     /// The request was never begun. For example, the pass ended first, or an earlier turn of its conversation failed.
     #[default]
     Skipped,
+    /// The client left, as the plan asks of a share of the clients. This is no failure.
+    Abandoned {
+        /// The phase in which the client left. [`Phase::Connect`]: the request was never begun, because the client had
+        /// left an earlier request that this one waits for.
+        phase: Phase,
+    },
 }
 
 crate::names!(OutcomeKind {
     Complete => "complete", Truncated => "truncated", Rejected => "rejected",
     ServerError => "server_error", Malformed => "malformed", Connection => "connection",
     TimedOut => "timed_out", Cancelled => "cancelled", Dropped => "dropped", Skipped => "skipped",
+    Abandoned => "abandoned",
 });
+
+impl OutcomeKind {
+    /// Whether a request with this outcome failed: it did not complete, although its client did not leave.
+    pub fn is_failed(self) -> bool {
+        !matches!(self, Self::Complete | Self::Abandoned)
+    }
+}
 
 impl Outcome {
     /// The outcome without its details.
     pub fn kind(self) -> OutcomeKind {
         self.into()
+    }
+
+    /// The outcome of a request that is never begun because it waits for a request with this outcome.
+    pub fn of_waiting(self) -> Self {
+        match self {
+            Self::Abandoned { .. } => Self::Abandoned { phase: Phase::Connect },
+            _ => Self::Skipped,
+        }
     }
 
     /// Whether the server completed the request.
@@ -106,6 +128,7 @@ impl fmt::Display for Outcome {
             Self::Rejected { status } => write!(f, "rejected ({status})"),
             Self::Connection { phase } => write!(f, "connection ({phase})"),
             Self::TimedOut { phase } => write!(f, "timed out ({phase})"),
+            Self::Abandoned { phase } => write!(f, "abandoned ({phase})"),
             other => f.write_str(&other.kind().name().replace('_', " ")),
         }
     }
@@ -135,6 +158,9 @@ pub struct OutcomeCounts {
     pub dropped: u64,
     /// Requests with [`Outcome::Skipped`].
     pub skipped: u64,
+    /// Requests with [`Outcome::Abandoned`].
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub abandoned: u64,
 }
 
 impl OutcomeCounts {
@@ -164,9 +190,9 @@ impl OutcomeCounts {
         OutcomeKind::ALL.iter().map(|&kind| self.of(kind)).sum()
     }
 
-    /// The number of requests that did not complete.
+    /// The number of requests that did not complete, without those whose clients left.
     pub fn failed(&self) -> u64 {
-        self.total() - self.complete
+        self.total() - self.complete - self.abandoned
     }
 
     fn of_mut(&mut self, kind: OutcomeKind) -> &mut u64 {
@@ -181,6 +207,7 @@ impl OutcomeCounts {
             OutcomeKind::Cancelled => &mut self.cancelled,
             OutcomeKind::Dropped => &mut self.dropped,
             OutcomeKind::Skipped => &mut self.skipped,
+            OutcomeKind::Abandoned => &mut self.abandoned,
         }
     }
 }

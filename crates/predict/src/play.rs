@@ -6,7 +6,7 @@ use inferometer_analysis::{prediction::Columns, stop::StopWatch};
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Feed, Lengths, NoiseState, lengths};
-use inferometer_model::load::EndedRequest;
+use inferometer_model::load::{EndedRequest, Leavers};
 use inferometer_model::{CellPlan, Finding, OverLimit, PassPlan, code, load_model};
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
@@ -68,11 +68,13 @@ impl SimulatedPlan<'_> {
         let mut engine = engine.with_noise_of(self.noise.take());
         let mut first = FirstRequests::of(config, pass);
         // The arrivals are those of the first repeat of a run.
-        let mut load = load_model(pass, pass.seed(plan.seed, cell, 1));
+        let seed = pass.seed(plan.seed, cell, 1);
+        let leavers = plan.abandon.map(|abandon| Leavers { abandon, seed });
+        let mut load = load_model(pass, seed);
         let mut play = |asked: &mut dyn Feed| {
             let began = monotonic_now();
             let mut asked = Noted { asked, first: &mut first };
-            let place = PassContext { cell, pass, number: begin.pass, streamed };
+            let place = PassContext { cell, pass, number: begin.pass, streamed, leavers };
             let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
             self.time.simulation += monotonic_now().since(began);
             simulated
@@ -91,7 +93,8 @@ impl SimulatedPlan<'_> {
         if let Some(watch) = StopWatch::of(plan.stop, &pass.begin.plan) {
             pass.cut_off = watch.stops_at(&figures(pass.records()));
         }
-        pass.repeatable = Repeatable::new(config, &pass.begin.plan, first, pass.dues());
+        let repeatable = || Repeatable::new(config, &pass.begin.plan, first, pass.dues());
+        pass.repeatable = leavers.is_none().then(repeatable).flatten();
         self.time.requests += pass.requests();
         self.time.span += pass.span();
         if pass.requests() > DETAILED_REQUESTS {

@@ -98,6 +98,7 @@ impl<'a> Player<'a> {
             pass: &begin.plan,
             number: begin.pass,
             streamed: plan.sampling.stream,
+            leavers: None,
         };
         let mut load = load_model(&begin.plan, begin.seed(plan.seed));
         let mut play = |asked: &mut dyn Feed| simulate_pass(&mut engine, &mut *load, asked, place);

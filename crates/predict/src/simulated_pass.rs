@@ -28,7 +28,13 @@ impl SimulatedPass {
     /// Creates the records, in the order of their starts. Each record is created when the iterator reaches it.
     pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
         let PassBegin { pass: number, cell, plan: pass, .. } = &self.begin;
-        let place = PassContext { cell: *cell, pass, number: *number, streamed: self.streamed };
+        let place = PassContext {
+            cell: *cell,
+            pass,
+            number: *number,
+            streamed: self.streamed,
+            leavers: None,
+        };
         self.simulated.records(place).map(|record| {
             let record = match &self.played {
                 Some(played) => played.complete(record),
@@ -104,7 +110,8 @@ mod tests {
         let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
         let mut engine = Engine::new(config).expect("an engine");
         let mut asked = std::iter::repeat(EngineRequest::from((64, 8)));
-        let place = PassContext { cell, pass: &begin.plan, number: 0, streamed: true };
+        let place =
+            PassContext { cell, pass: &begin.plan, number: 0, streamed: true, leavers: None };
         let mut load = load_model(&begin.plan, 1);
         let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
         let whole = SimulatedPass {

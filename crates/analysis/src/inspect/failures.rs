@@ -135,6 +135,7 @@ fn became(outcome: Outcome, were: &str) -> String {
             format!("{were} dropped, because too many requests were in flight")
         }
         Outcome::Skipped => "did not start, because the pass ended first".to_owned(),
+        Outcome::Abandoned { phase } => format!("{were} left by the client (phase: {phase})"),
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 106] = [
+const EXAMPLES: [&str; 107] = [
     "--price 2/gpu-hour",
     "--gpus 2 --price 2/gpu-hour",
     "--price-split 4 --price 2/gpu-hour",
@@ -19,6 +19,7 @@ const EXAMPLES: [&str; 106] = [
     "--session-header X-Session --workload prefix --prefix-length 4 ONE_CELL",
     "--session-cookie session --workload prefix --prefix-length 4 ONE_CELL",
     "--traceparent --header X-Test:1",
+    "--abandon 10%,after=2tok",
     "--dialect openai-chat",
     "--split-think tagged",
     "--endpoint /v1/x",

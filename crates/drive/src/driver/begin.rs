@@ -54,6 +54,9 @@ impl<R: Recorder> Driver<R> {
         self.may_encode = true;
         let server = record.server.unwrap_or(0) as usize;
         let mut exchange = Box::new(Exchange::new(record, encoded));
+        let index = exchange.record.index;
+        let leavers = self.leavers.filter(|leavers| leavers.includes(index));
+        exchange.leaves = leavers.map(|leavers| leavers.abandon.after);
         exchange.counted_bytes = exchange.answer_bytes();
         self.common.memory.begin(exchange.counted_bytes, exchange.record.planned_output());
         if let Some((conn, used)) = self.take_idle(net, server) {

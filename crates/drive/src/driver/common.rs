@@ -231,7 +231,7 @@ impl<R: Recorder> State<R> {
         for info in skipped {
             let (index, at) = (self.next, record.ended_or_due());
             let why = Detail::earlier_turn(record.outcome);
-            self.record_unsent(index, at, Outcome::Skipped, why, Some(info));
+            self.record_unsent(index, at, record.outcome.of_waiting(), why, Some(info));
         }
     }
 

@@ -26,7 +26,9 @@ impl<R: Recorder> Driver<R> {
         if finished.reusable && self.reuses_connections() {
             self.connections.put(conn, Purpose::Idle { used: true });
         } else {
-            net.close(conn, Close::Gracefully);
+            let is_left = matches!(finished.record.outcome, Outcome::Abandoned { .. });
+            let resets = is_left && self.leavers.is_some_and(|leavers| leavers.abandon.by_reset);
+            net.close(conn, if resets { Close::Reset } else { Close::Gracefully });
         }
         self.finish(finished);
     }
@@ -35,7 +37,7 @@ impl<R: Recorder> Driver<R> {
         let Finished { record, of, answer, reasoning, counted_bytes, .. } = finished;
         self.common.memory.end(counted_bytes, record.planned_output());
         self.in_flight -= 1;
-        self.live.end(record.outcome.is_complete());
+        self.live.end(record.outcome);
         self.load_ended(of, &record);
         // The record is read before the lock that all loops share. Only a watcher needs its figures here.
         let figures = self.next_look.map(|_| RequestFigures::of(&Timeline::new(&record)));

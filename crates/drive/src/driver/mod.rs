@@ -16,7 +16,7 @@ mod transfer;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{sync::Arc, time::Duration};
 
-use inferometer_model::load::{LoadModel, Share};
+use inferometer_model::load::{Leavers, LoadModel, Share};
 use inferometer_model::{Detail, Nanos, Outcome, Phase, StopReason};
 use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use inferometer_plan::Timeouts;
@@ -56,6 +56,7 @@ pub struct Driver<R> {
     /// The servers that this loop connects to.
     servers: Servers,
     timeouts: Timeouts,
+    leavers: Option<Leavers>,
     most_time: Option<Duration>,
     connections_ahead: usize,
     spare_connections: usize,
@@ -134,6 +135,7 @@ impl<R: Recorder> Driver<R> {
             load: job.load,
             servers: job.servers,
             timeouts: job.timeouts,
+            leavers: job.leavers,
             most_time: job.most_time,
             connections_ahead: job.connections_ahead,
             spare_connections: job.spare_connections,

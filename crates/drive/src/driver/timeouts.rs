@@ -1,6 +1,5 @@
-//! Ends requests that have exceeded a timeout of the plan.
+//! Ends requests that have exceeded a timeout of the plan, or whose clients leave.
 
-use inferometer_model::Outcome;
 use inferometer_net::{ConnId, Net};
 
 use super::Driver;
@@ -13,7 +12,7 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Ends the requests whose timeout has expired.
+    /// Ends the requests whose timeout has expired, or whose clients leave now.
     pub(super) fn expire<N: Net>(&mut self, net: &mut N) {
         let now = net.now();
         while let Some(conn) = self.timers.due(now) {
@@ -26,9 +25,8 @@ impl<R: Recorder> Driver<R> {
             match deadline {
                 None => {}
                 Some((at, _)) if at > now => self.timers.arm(conn, at),
-                Some((_, phase)) => self.end_exchange(net, conn, |exchange, now| {
-                    exchange.abandon(Outcome::TimedOut { phase }, None, now)
-                }),
+                Some((_, outcome)) => self
+                    .end_exchange(net, conn, |exchange, now| exchange.abandon(outcome, None, now)),
             }
         }
     }

@@ -71,6 +71,11 @@ impl<R: Recorder> Driver<R> {
                 }
                 if progress == Progress::Ended {
                     self.end_exchange(net, conn, |exchange, _| exchange.finish());
+                } else if exchange.has_enough() {
+                    let outcome = exchange.abandoned();
+                    self.end_exchange(net, conn, |exchange, now| {
+                        exchange.abandon(outcome, None, now)
+                    });
                 } else if let Some(why) = too_large {
                     self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
                 }

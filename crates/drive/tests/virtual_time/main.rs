@@ -1,6 +1,7 @@
 //! The driver against a reference server, over in-memory pipes in virtual time: nothing sleeps, and
 //! every instant is compared exactly.
 
+mod abandon;
 mod conversations;
 mod loops;
 mod memory;

@@ -70,6 +70,7 @@ fn played(
         reuse_connections: true,
         watcher: None,
         most_time: None,
+        leavers: None,
     };
     let mut driver = Driver::new(job, Records::default(), Arc::<Live>::default(), Arc::default());
     let prompts: Vec<_> =

@@ -11,7 +11,7 @@ use std::time::Duration;
 use inferometer_drive::{
     Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, Waits, Watcher,
 };
-use inferometer_model::load::{PassPlan, Share, load_model};
+use inferometer_model::load::{Leavers, PassPlan, Share, load_model};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -182,6 +182,7 @@ pub struct Setup {
     pub pass: PassPlan,
     pub requests: u32,
     pub timeouts: Timeouts,
+    pub leavers: Option<Leavers>,
     pub stop: Arc<AtomicBool>,
     pub keep_text: bool,
     /// How many calls of the recorder's `is_behind` return true at first.
@@ -219,6 +220,7 @@ impl Setup {
             pass,
             requests,
             timeouts,
+            leavers: None,
             stop,
             keep_text,
             watcher,
@@ -276,6 +278,7 @@ impl Setup {
             encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
             servers: inferometer_net::Address::from(address).into(),
             timeouts: self.timeouts,
+            leavers: self.leavers,
             planned: self.pass.requests(),
             max_in_flight,
             over_limit,

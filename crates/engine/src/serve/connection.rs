@@ -50,6 +50,14 @@ impl Generation {
         })
     }
 
+    /// How long the engine goes on with the request if its client leaves; `None`: not at all.
+    pub(super) fn lingers(&self) -> Option<Duration> {
+        self.faults.iter().find_map(|fault| match fault {
+            FaultKind::Linger(ms) => Some(Duration::from_millis(u64::from(*ms))),
+            _ => None,
+        })
+    }
+
     /// The number of tokens per event.
     pub(super) fn bundle(&self) -> u32 {
         let bundle = self.faults.iter().find_map(|fault| match fault {

@@ -33,6 +33,8 @@ pub enum FaultKind {
     /// `spike=MS`: in the middle of the answer, nothing is sent for MS milliseconds; then the delayed tokens are sent
     /// together.
     Spike(u32),
+    /// `linger=MS`: if its client leaves, the engine goes on with the request for MS milliseconds.
+    Linger(u32),
     /// `refuse`: the process ends before it answers; later connections are refused.
     Refuse,
     /// `die`: the process ends in the middle of the answer.
@@ -50,7 +52,7 @@ pub struct Fault {
 }
 
 const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N (400 to 599), garbage, malformed, \
-    bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die, and may end in @N for the Nth request";
+    bundle=N, comments, halves, close, slow-headers=MS, spike=MS, linger=MS, refuse or die, and may end in @N for the Nth request";
 
 impl Fault {
     /// Parses `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
@@ -85,6 +87,7 @@ impl Fault {
             ("status", Some(code @ 400..=599)) => FaultKind::Status(code as u16),
             ("bundle", Some(tokens @ 1..)) => FaultKind::Bundle(tokens),
             ("slow-headers", Some(ms)) => FaultKind::SlowHeaders(ms),
+            ("linger", Some(ms)) => FaultKind::Linger(ms),
             ("spike", Some(ms)) => FaultKind::Spike(ms),
             _ => return Err(error()),
         };

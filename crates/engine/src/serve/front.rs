@@ -2,7 +2,11 @@
 //! schedule, and sends tokens when their step ends. A step that begins at T ends at T + duration / speed. The next step
 //! begins at that instant, even if the server runs late. The handler reads no socket.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use inferometer_model::{Nanos, Tokenizer};
 use inferometer_net::http::{Connections, Handler, answer_waiting};
@@ -27,6 +31,8 @@ pub struct Front {
     config: FrontConfig,
     words: Words,
     clients: BTreeMap<RequestId, ConnId>,
+    /// Requests whose clients have left, and until when the engine goes on with them.
+    lingering: BTreeSet<(Nanos, RequestId)>,
     /// The running step and the instant of its end.
     under_way: Option<(Nanos, Step)>,
     /// Until when the time of the engine, with its idle time, was counted.
@@ -63,6 +69,7 @@ impl Front {
             config,
             words,
             clients: BTreeMap::new(),
+            lingering: BTreeSet::new(),
             under_way: None,
             ended: Nanos::ZERO,
             accounts: Accounts::default(),
@@ -265,14 +272,28 @@ impl Handler for Front {
         respond(connection, &Reply::error(400, why));
     }
 
-    fn client_left(&mut self, _now: Nanos, generation: Generation) {
-        self.abort(generation.request);
+    fn client_left(&mut self, now: Nanos, generation: Generation) {
+        match generation.lingers() {
+            Some(time) => {
+                self.clients.remove(&generation.request);
+                self.lingering.insert((now + time, generation.request));
+            }
+            None => self.abort(generation.request),
+        }
     }
 
     fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) -> Wake {
+        while let Some((at, request)) = self.lingering.pop_first() {
+            if at > net.now() {
+                self.lingering.insert((at, request));
+                break;
+            }
+            self.abort(request);
+        }
         self.play(net, connections);
         let end = self.under_way.as_ref().map(|(end, _)| *end);
-        match end.or(self.front_end.next()) {
+        let lingers = self.lingering.first().map(|first| first.0);
+        match end.or(self.front_end.next()).into_iter().chain(lingers).min() {
             _ if self.dead => Wake::Done,
             Some(at) => Wake::At(at),
             None => Wake::WhenReady,

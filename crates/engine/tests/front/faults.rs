@@ -6,7 +6,7 @@ use inferometer_engine::serve::{Fault, FrontConfig};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 
-use super::client::{Call, dialect_call, read_as, with_front};
+use super::client::{Call, call, dialect_call, read_as, with_front};
 
 /// Returns the outcome that a client determines under a fault, and its call.
 fn under_fault(fault: &str, stream: bool) -> (Outcome, Call) {
@@ -75,4 +75,26 @@ fn a_spike_fault_delays_the_middle_of_a_stream_without_losing_data() {
 fn a_slow_headers_fault_delays_the_whole_response() {
     let (_, call) = under_fault("slow-headers=700", true);
     assert_eq!(call.reads[0].0, Nanos(700_000_000));
+}
+
+#[test]
+fn the_request_of_a_client_that_left_is_freed_at_once_or_after_the_planted_time() {
+    let at = |ms: u64| Nanos(ms * 1_000_000);
+    for (fault, running) in [(None, [1, 0, 0, 0]), (Some("linger=700"), [1, 1, 1, 0])] {
+        let change = |config: &mut FrontConfig| {
+            config.faults =
+                fault.map(|fault| Fault::parse(fault).expect("a fault")).into_iter().collect();
+        };
+        let left = Call { leave: Some(at(100)), ..dialect_call("openai-completions", true, 1_000) };
+        let reads =
+            [90, 110, 790, 840].map(|ms| Call { at: at(ms), ..call("GET", "/metrics", None) });
+        let calls = with_front(change, [left].into_iter().chain(reads).collect());
+        let found = calls[1..].iter().map(|call| {
+            let text: Vec<u8> = call.reads.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+            let text = String::from_utf8(text).expect("text");
+            let line = text.lines().find(|line| line.starts_with("vllm:num_requests_running{"));
+            line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).expect("a number")
+        });
+        assert_eq!(found.collect::<Vec<_>>(), running.map(f64::from), "{fault:?}");
+    }
 }

@@ -94,6 +94,7 @@ pub fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<Virtual
                 cached: None,
                 output,
                 finish,
+                left: false,
             });
         }
         let Some(step) = engine.step() else {

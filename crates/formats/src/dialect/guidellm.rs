@@ -73,7 +73,8 @@ fn printed(pass: &Pass<'_>) -> ToolTable {
     let failed = pass.records.iter().filter(|record| !record.outcome.is_complete());
     let asked: f64 = failed.filter_map(|record| record.input_tokens()).map(f64::from).sum();
     let input_sum = input.sum() + asked;
-    let is_cut = |record: &&Record| record.outcome == Outcome::Cancelled;
+    let is_cut =
+        |record: &&Record| matches!(record.outcome, Outcome::Cancelled | Outcome::Abandoned { .. });
     let incomplete = pass.records.iter().filter(is_cut).count();
     let each =
         |of: fn(&Stream<'_>) -> u32| Weighted::even(streams.iter().map(|s| f64::from(of(s))));

@@ -215,6 +215,11 @@ impl Stages {
         Self(ends.collect())
     }
 
+    /// The stage of a class that [`Stages::class`] gave, from 1; `None` if it has none.
+    pub fn of_class(class: &str) -> Option<u32> {
+        class.strip_prefix("stage ")?.split(',').next()?.parse().ok()
+    }
+
     /// The class of a request that is due at this offset from the start of the pass: its stage, from 1,
     /// followed by the class that the workload gave it. If there are no stages, returns only the class of
     /// the workload.

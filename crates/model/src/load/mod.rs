@@ -11,6 +11,7 @@ pub mod arrival;
 pub mod conversation;
 pub mod distribution;
 
+mod abandon;
 mod bound;
 mod kind;
 mod level;
@@ -21,6 +22,7 @@ mod model;
 mod pass;
 mod share;
 
+pub use abandon::{Abandon, LeaveAfter, Leavers};
 pub use bound::{Bound, OverLimit};
 pub use kind::PassKind;
 pub use level::{Curve, Level, Stage, Stages};

@@ -20,7 +20,10 @@ pub(super) fn width_ms(record: &Record, at: usize) -> f64 {
 /// ended, or if nothing was read.
 pub(super) fn end_width_ms(record: &Record) -> f64 {
     // The client ended these requests itself, and read the clock at that instant: the end is exact.
-    let is_own = matches!(record.outcome, Outcome::TimedOut { .. } | Outcome::Cancelled);
+    let is_own = matches!(
+        record.outcome,
+        Outcome::TimedOut { .. } | Outcome::Cancelled | Outcome::Abandoned { .. }
+    );
     let last = record.reads.last().filter(|_| !is_own);
     last.zip(record.ended).map_or(0.0, |(last, ended)| {
         // The end of a connection has no stamp. It arrived after the data of the last read.

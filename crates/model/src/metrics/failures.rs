@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
     over: CoveredRequests::Planned,
-    notes: "Counts requests with every outcome except complete.",
+    notes: "Counts requests with every outcome except complete. Requests that --abandon ended are not counted.",
     value: Value::Pass(failures_pct),
     title: "Failures",
     result_key: "failures_pct",

@@ -24,7 +24,7 @@ pub static ATTAINMENT: Definition = Definition {
     formula: "completed requests that met every objective on requests / planned requests",
     unit: Unit::Share,
     over: CoveredRequests::Planned,
-    notes: "Failed and dropped requests count as missed. Absent without --goodput.",
+    notes: "Failed and dropped requests count as missed; requests that --abandon ended are not counted. Absent without --goodput.",
     value: Value::Pass(attainment),
     title: "SLO attainment",
     result_key: "slo_attainment",

@@ -32,7 +32,7 @@ pub struct RequestFigures {
     pub due: Nanos,
     /// When the request ended, with any outcome, or was cut off; absent if it never began.
     pub ended: Option<Nanos>,
-    /// Whether the request completed. True for a request that was cut off, because its figures are those of the best
+    /// Whether the request did not fail. True for a request that was cut off, because its figures are those of the best
     /// case.
     pub complete: bool,
     /// Whether the server refused the request because the client sends too many (HTTP status 429).
@@ -62,7 +62,7 @@ impl RequestFigures {
             fate: Fate::Ended,
             due: record.due,
             ended: record.ended,
-            complete: record.outcome.is_complete(),
+            complete: !record.outcome.kind().is_failed(),
             is_rate_limited: record.outcome == Outcome::Rejected { status: 429 },
             sent: record.send_start,
             first: timeline.first_visible().map(|first| timeline.events[first].arrival),

@@ -17,6 +17,7 @@ mod timeouts;
 
 use std::time::Duration;
 
+use inferometer_model::load::Abandon;
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
 use inferometer_model::pooled::is_pooling;
@@ -81,6 +82,9 @@ pub struct Plan {
     pub count_template: bool,
     /// The time limits of requests.
     pub timeouts: Timeouts,
+    /// The clients that leave before their answers are complete; absent if all stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandon: Option<Abandon>,
     /// The run fails if more than this share of the requests of a pass fails; from 0 to 1.
     pub max_failures: f64,
     /// Which metrics of the server and its GPUs are sampled while passes run.
@@ -194,6 +198,7 @@ impl Spec {
             reset_prefix_cache: self.reset_prefix_cache.unwrap_or(false),
             count_template: self.count_template.unwrap_or(false),
             timeouts: Timeouts::of(self, &mut mistakes),
+            abandon: self.abandon(&mut mistakes),
             max_failures: mistakes
                 .read("max_failures", self.max_failures.as_ref(), values::share)
                 .unwrap_or(0.01),

@@ -160,6 +160,14 @@ pub struct Spec {
     ///   drop: do not send it
     #[arg(long, verbatim_doc_comment, value_name = "queue|drop", help_heading = "Load")]
     pub over_limit: Option<String>,
+    /// Clients that leave before their answer is complete, as a share of the requests [default: none]:
+    ///   10%,after=20tok: close the connection after 20 output tokens
+    ///   10%,after=500ms: 500 ms after the request was sent, whatever has arrived
+    ///   10%,no-token=2s: 2 s after the request was sent, if no token has arrived
+    /// With `,by=reset`, they reset the connection instead. Such requests are no failures
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, verbatim_doc_comment, value_name = "SHARE,WHEN", help_heading = "Load")]
+    pub abandon: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub duration: Option<Value>,

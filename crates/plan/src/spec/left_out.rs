@@ -89,6 +89,8 @@ const JOBS: &str = "agents cannot be used: its jobs have calls that wait for eac
                     `search` or `predict`";
 const OF_TEXT: &str =
     "cannot be used: a comparison in blocks is of servers that generate text; leave it out";
+const LEAVERS: &str =
+    "is for a load that you choose (`inferometer run` or `predict`); leave it out";
 const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be compared; leave it out";
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
@@ -101,6 +103,9 @@ static LEFT_OUT: &[LeftOut] = left_out! {
     Search Refused &["scale"] => SCALE;
     Search Accepted &["prompts_per_group", "block_concurrency"] => FEWER;
     Search Accepted ConversationKeys::NAMES => CONVERSATIONS;
+    Search Refused &["abandon"] => LEAVERS;
+    Sweep Refused &["abandon"] => LEAVERS;
+    Ab Refused &["abandon"] => LEAVERS;
     Search Refused &["jobs"] => "has no effect: a search chooses the number of jobs; leave it out";
     Sweep Refused LOADS =>
         "cannot be set: a sweep chooses the loads of its trials; leave it out (use --by, --max-concurrency, \
@@ -210,6 +215,7 @@ mod tests {
     fn every_refused_key_in_a_plan_file_has_its_error() {
         let texts = [
             "stages", "replay", "until", "slo", "goodput", "dump_workload", "price", "price_split",
+            "abandon",
         ];
         let switches = ["replay_rows", "scale", "stop_when_saturated"];
         let lists = ["passes", "concurrency", "rate"];

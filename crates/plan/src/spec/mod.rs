@@ -3,6 +3,7 @@
 //! returns all mistakes together.
 
 mod ab;
+mod abandon;
 mod addresses;
 mod agents;
 mod blocks;

@@ -198,7 +198,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
         series.left.push(from_s + span.sent_s);
         series.middle.push(from_s + span.first_s.unwrap_or(span.ended_s));
         series.right.push(from_s + span.ended_s);
-        series.failed.push(span.outcome != OutcomeKind::Complete && !span.cut_off);
+        series.failed.push(span.outcome.is_failed() && !span.cut_off);
         let first = span.first_s.map_or("no output".to_owned(), |first| {
             format!("first output after {} ms", significant((first - span.sent_s) * 1e3))
         });

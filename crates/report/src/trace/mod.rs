@@ -110,7 +110,7 @@ impl PassTracer {
         }
         if is_cut_off(record) {
             self.cut_off += 1;
-        } else if !record.outcome.is_complete() {
+        } else if record.outcome.kind().is_failed() {
             self.failures.add(record);
         }
     }

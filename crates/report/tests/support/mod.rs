@@ -137,6 +137,8 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         load: kind.name().replace('_', " "),
         repeat: 1,
         trial: None,
+        abandoned: None,
+        recovery: Vec::new(),
         concurrency: None,
         rate: None,
         planned,

@@ -8,7 +8,8 @@ use inferometer_analysis::stop::StopWatch;
 use inferometer_drive::{
     Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, StartGate, Watcher,
 };
-use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source, load::Share};
+use inferometer_model::load::{Leavers, Share};
+use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source};
 use inferometer_net::http::proxy::{Proxy, Tunnelled};
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
@@ -126,6 +127,7 @@ impl<N: Network> PassRunner<N> {
                 ),
             servers: self.spread.servers(&self.address),
             timeouts: plan.timeouts,
+            leavers: plan.abandon.map(|it| Leavers { abandon: it, seed: begin.seed(plan.seed) }),
             planned: share.requests(pass),
             max_in_flight: pass.limit().0.map(|most| share.share_of(most)),
             over_limit: pass.limit().1,

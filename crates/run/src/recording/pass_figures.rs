@@ -3,9 +3,11 @@
 //! how the server treats `ignore_eos`.
 
 use inferometer_analysis::ab::{Block, BlockFold};
+use inferometer_analysis::abandoned::abandoned_findings;
 use inferometer_analysis::inspect::{
     Inspector, card_findings, part_findings, server_findings, writer_finding,
 };
+use inferometer_analysis::recovery::recovery_findings;
 use inferometer_analysis::trials::{TrialResult, TrialResultFold};
 use inferometer_analysis::{PassFold, PassSummary};
 use inferometer_model::{Finding, Observed, Process, Severity, Timeline, code, record::Skipped};
@@ -58,7 +60,8 @@ impl PassFigures {
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
-            .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false));
+            .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false))
+            .with_abandoned(plan.abandon.is_some());
         let fold = match plan.procedure.chooses_loads() {
             true => fold.of_trial(begin.repeat),
             false => fold.of_repeat(begin.repeat),
@@ -171,6 +174,8 @@ impl PassFigures {
         let observed =
             server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
         let observed = observed.chain(part_findings(&summary));
+        let observed = observed.chain(abandoned_findings(summary.abandoned.as_ref()));
+        let observed = observed.chain(recovery_findings(&summary.recovery));
         let observed = observed.chain(process.as_ref().and_then(writer_finding));
         findings.extend(observed.map(|finding| finding.at(&place)));
         let of_prefixes = [code::CACHED_PROMPT_TOKENS, code::SERVER_PREFIX_HITS];

@@ -24,7 +24,8 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
         AS missing,
     CASE WHEN EXISTS (SELECT 1 FROM findings WHERE findings.run_id = runs.id
             AND code IN ('requests_failed', 'nothing_completed'))
-        THEN (SELECT json_array(max(0, sum(planned - complete - CASE
+        THEN (SELECT json_array(max(0, sum(planned - complete
+            - coalesce(summary ->> '$.outcomes.abandoned', 0) - CASE
                 WHEN summary ->> '$.trial' IS NOT NULL OR summary ->> '$.stopped' IS NOT NULL
                     OR summary ->> '$.interrupted' OR summary ->> '$.outcomes.cancelled' > 0
                 THEN (summary ->> '$.outcomes.cancelled') + (summary ->> '$.outcomes.skipped')

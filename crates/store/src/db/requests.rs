@@ -183,7 +183,9 @@ fn some_ns(at: Option<Nanos>) -> rusqlite::Result<Option<i64>> {
 
 fn phase(outcome: Outcome) -> Option<Phase> {
     match outcome {
-        Outcome::Connection { phase } | Outcome::TimedOut { phase } => Some(phase),
+        Outcome::Connection { phase }
+        | Outcome::TimedOut { phase }
+        | Outcome::Abandoned { phase } => Some(phase),
         _ => None,
     }
 }

@@ -119,6 +119,7 @@ pub(super) fn outcome_code(outcome: Outcome) -> u64 {
         Outcome::Cancelled => 7,
         Outcome::Dropped => 8,
         Outcome::Skipped => 9,
+        Outcome::Abandoned { phase } => 10 | phase_code(phase) << 4,
     }
 }
 
@@ -141,6 +142,7 @@ pub(super) fn outcome_of(code: u64) -> Result<Outcome, Malformed> {
         7 => plain(Outcome::Cancelled),
         8 => plain(Outcome::Dropped),
         9 => plain(Outcome::Skipped),
+        10 => Ok(Outcome::Abandoned { phase: phase()? }),
         _ => Err(unknown()),
     }
 }

@@ -44,6 +44,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         Just(Outcome::Cancelled),
         Just(Outcome::Dropped),
         Just(Outcome::Skipped),
+        phase().prop_map(|phase| Outcome::Abandoned { phase }),
     ]
 }
 

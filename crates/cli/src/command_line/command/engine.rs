@@ -51,6 +51,7 @@ pub struct EngineArgs {
     ///   halves: every second event has an empty text, and the next event has the text of both
     ///   close: the connection is closed after the complete answer, without the header `Connection: close`
     ///   slow-headers=MS: nothing is sent for the first MS milliseconds
+    ///   linger=MS: the engine goes on with the request for MS milliseconds if its client leaves
     ///   spike=MS: in the middle of the answer, nothing is sent for MS milliseconds
     ///   refuse: the engine exits before the answer
     ///   die: the engine exits in the middle of the answer

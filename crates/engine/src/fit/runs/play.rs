@@ -7,7 +7,8 @@ use inferometer_model::{PassPlan, load_model, stats::percentile};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::cost::CostModel;
 use crate::{
-    Engine, EngineConfig, EngineError, EngineRequest, Profile, VirtualRecord, simulate_with,
+    Clients, Engine, EngineConfig, EngineError, EngineRequest, Profile, VirtualRecord,
+    simulate_with,
 };
 
 /// Open loads with random arrivals and fewer requests than this are simulated with [`SEEDS`] seeds, and the figures are
@@ -72,16 +73,11 @@ fn play<Requests: Iterator<Item = EngineRequest>>(
     for seed in 0..seeds {
         let mut engine = Engine::new(config.clone())?;
         let mut load = load_model(pass, seed);
-        let (limit, _) = pass.limit();
+        let limits = Clients { in_flight: pass.limit().0, leavers: None };
         let mut requests = requests(engine.config().block_size);
-        let records =
-            simulate_with(
-                &mut engine,
-                &mut *load,
-                &mut requests,
-                limit,
-                |_| ControlFlow::Break(()),
-            );
+        let records = simulate_with(&mut engine, &mut *load, &mut requests, limits, |_| {
+            ControlFlow::Break(())
+        });
         all.push(figures(&records));
     }
     let mean = |of: fn(&RunFigures) -> Option<f64>| {

@@ -57,7 +57,9 @@ fn at(instant: Option<Nanos>) -> Value<'static> {
 
 fn phase(record: &Record) -> Option<&'static str> {
     match record.outcome {
-        Outcome::Connection { phase } | Outcome::TimedOut { phase } => Some(phase.name()),
+        Outcome::Connection { phase }
+        | Outcome::TimedOut { phase }
+        | Outcome::Abandoned { phase } => Some(phase.name()),
         _ => None,
     }
 }

@@ -28,7 +28,7 @@ struct Job {
     /// Calls that failed, and calls that did not start because of one of these.
     failed: u64,
     skipped: u64,
-    /// Calls that were cancelled or did not start because the pass ended.
+    /// Calls that were cancelled, abandoned by their client, or did not start because the pass ended.
     unfinished: u64,
 }
 
@@ -39,7 +39,7 @@ pub enum JobEnd {
     Complete(Option<Box<JobTimes>>),
     /// A call failed.
     Failed,
-    /// The end of the pass cut it off, or it never began.
+    /// The end of the pass cut it off, its client left, or it never began.
     Unfinished,
 }
 
@@ -69,7 +69,7 @@ pub struct JobCounts {
     pub complete: u64,
     /// Jobs with a call that failed.
     pub failed: u64,
-    /// Jobs that the end of the pass cut off, or that never began.
+    /// Jobs that the end of the pass cut off, whose client left, or that never began.
     pub unfinished: u64,
     /// Calls that failed.
     pub failed_calls: u64,
@@ -109,7 +109,9 @@ impl Jobs {
         match (record.outcome, &record.detail) {
             (Outcome::Complete, _) => {}
             (Outcome::Skipped, Some(Detail::EarlierTurn(_))) => job.skipped += 1,
-            (Outcome::Skipped | Outcome::Cancelled, _) => job.unfinished += 1,
+            (Outcome::Skipped | Outcome::Cancelled | Outcome::Abandoned { .. }, _) => {
+                job.unfinished += 1;
+            }
             _ => job.failed += 1,
         }
         if let (Outcome::Complete, Some(sent), Some(ended)) =
