@@ -21,6 +21,7 @@ mod parallel;
 mod scope;
 mod workload;
 
+mod adapters;
 mod agents;
 pub mod blocks;
 pub mod conversation;
@@ -35,6 +36,7 @@ pub mod trace;
 
 mod registry;
 
+pub use adapters::AdapterMix;
 pub use context::PromptContext;
 pub use data_set::{MAX_FILE_BYTES as MAX_DATA_SET_BYTES, check as check_data_set};
 pub use error::{TraceError, WorkloadError};

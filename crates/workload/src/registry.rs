@@ -6,8 +6,8 @@ use inferometer_model::{CellPlan, Finding, Prompt, Tokenizer};
 use inferometer_plan::{Plan, PoolingPlan, WorkloadPlan};
 
 use crate::{
-    MediaMaker, PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong, Workload,
-    WorkloadError, batch, definition, fit::require_plain_words, random::RandomWords,
+    AdapterMix, MediaMaker, PromptContext, PromptScope, RequestBatch, RequestsNeeded, TooLong,
+    Workload, WorkloadError, batch, definition, fit::require_plain_words, random::RandomWords,
 };
 
 /// Makes the requests of a run: an opened workload with the context of its prompts.
@@ -18,6 +18,8 @@ pub struct OpenWorkload {
     pub context: PromptContext,
     /// Makes the pictures and sounds of requests; `None` if they have none.
     pub media: Option<MediaMaker>,
+    /// Names the adapters of requests; `None` if they name only the model.
+    pub adapters: Option<AdapterMix>,
     /// The inputs of each request; `None` if requests generate text.
     pub pooling: Option<PoolingPlan>,
 }
@@ -37,14 +39,26 @@ impl OpenWorkload {
     ) -> Result<Self, WorkloadError> {
         require_plain_words(tokenizer.as_ref())?;
         let context = PromptContext::new(tokenizer, seed, salt);
-        Ok(Self { workload: definition(plan).open(&context)?, context, media: None, pooling: None })
+        Ok(Self {
+            workload: definition(plan).open(&context)?,
+            context,
+            media: None,
+            adapters: None,
+            pooling: None,
+        })
     }
 
     /// The workload `random` with the same context and without media. It makes the prompts of requests outside of the
     /// measurement, such as those of the warm-up. A data set may have no prompts for them.
     pub fn random_words(&self) -> Self {
         let context = self.context.clone();
-        Self { workload: Arc::new(RandomWords), context, media: None, pooling: None }
+        Self {
+            workload: Arc::new(RandomWords),
+            context,
+            media: None,
+            adapters: None,
+            pooling: None,
+        }
     }
 
     /// Makes the first `count` requests of a pass, in the order in which they are sent.
@@ -79,6 +93,9 @@ impl OpenWorkload {
         };
         if let Some(media) = &self.media {
             media.add_to(&mut made, scope, first);
+        }
+        if let Some(adapters) = &self.adapters {
+            adapters.add_to(&mut made, scope, first);
         }
         Ok(made)
     }

@@ -20,6 +20,7 @@ const EXAMPLES: [&str; 107] = [
     "--session-cookie session --workload prefix --prefix-length 4 ONE_CELL",
     "--traceparent --header X-Test:1",
     "--abandon 10%,after=2tok",
+    "--adapters a,b --target http://localhost:9",
     "--dialect openai-chat",
     "--split-think tagged",
     "--endpoint /v1/x",

@@ -1,5 +1,6 @@
 //! The parts of a resolved plan.
 
+mod adapters;
 mod agents;
 mod drawn;
 mod launch;
@@ -12,6 +13,7 @@ mod target;
 mod timing;
 mod trace;
 
+pub use adapters::AdapterPlan;
 pub use agents::{AgentsPlan, Answers};
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;

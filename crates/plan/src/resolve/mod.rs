@@ -30,8 +30,8 @@ use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values};
 use crate::stop::StopPlan;
 use crate::{
-    LaunchPlan, MediaPlan, ObservePlan, PoolingPlan, Procedure, Repeat, TargetPlan, Warmup,
-    WorkloadPlan,
+    AdapterPlan, LaunchPlan, MediaPlan, ObservePlan, PoolingPlan, Procedure, Repeat, TargetPlan,
+    Warmup, WorkloadPlan,
 };
 
 pub use timeouts::Timeouts;
@@ -52,6 +52,9 @@ pub struct Plan {
     /// The pictures and sounds of requests; absent if they have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPlan>,
+    /// The adapters that requests name; absent if they name only the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapters: Option<AdapterPlan>,
     /// The inputs of each request; absent if requests generate text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<PoolingPlan>,
@@ -186,6 +189,7 @@ impl Spec {
             passes: passes::passes(self, &workload, &procedure, &mut mistakes),
             workload,
             media: self.media(&mut mistakes),
+            adapters: self.adapters(&mut mistakes),
             pooling: self.pooling(&mut mistakes),
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)

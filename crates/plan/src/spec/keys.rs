@@ -205,6 +205,11 @@ pub struct Spec {
     #[serde(flatten)]
     #[command(flatten)]
     pub workload: WorkloadKeys,
+    /// Adapters (LoRA) that requests name as their model, with weights: sql:3,chat:1 or lora-{1..16}. With
+    /// zipf=S, the weight of rank r is r^-S; with shift=N, ranks move on by one name after N requests
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "NAME:WEIGHT,...", help_heading = "Workload")]
+    pub adapters: Option<String>,
     /// The inputs of requests without output tokens.
     #[serde(flatten)]
     #[command(flatten)]

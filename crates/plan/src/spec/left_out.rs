@@ -144,6 +144,8 @@ static LEFT_OUT: &[LeftOut] = left_out! {
     Predict Accepted PoolingKeys::NAMES => "cannot be predicted: the engine model generates text; leave it out";
     Predict Accepted MediaKeys::NAMES =>
         "cannot be predicted: the engine model does not know the cost of pictures and sounds; leave it out";
+    Predict Accepted &["adapters"] =>
+        "cannot be predicted: the engine model does not know the cost of adapters; leave it out";
     Predict Accepted BlockKeys::NAMES =>
         "belongs to the workload blocks, which only a measurement can send: its output lengths are unknown before";
 };

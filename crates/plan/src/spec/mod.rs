@@ -4,6 +4,7 @@
 
 mod ab;
 mod abandon;
+mod adapters;
 mod addresses;
 mod agents;
 mod blocks;

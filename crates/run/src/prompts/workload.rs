@@ -9,7 +9,8 @@ use inferometer_wire::dialect::Dialect;
 use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::jobs::synthetic::PREFIX;
 use inferometer_workload::{
-    History, MediaMaker, OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set,
+    AdapterMix, History, MediaMaker, OpenWorkload, PromptForm, PromptScope, RequestBatch,
+    check_data_set,
 };
 
 use super::tokenizer::PromptTokenizer;
@@ -68,6 +69,7 @@ impl Prompts {
             .map_err(|error| RunError::plan(format!("workload (--workload): {error}")))?;
         let media = plan.media.as_ref().map(|media| MediaMaker::open(media, plan.seed, salt));
         spec.media = media.transpose().map_err(|error| RunError::plan(error.to_string()))?;
+        spec.adapters = plan.adapters.clone().map(|adapters| AdapterMix::new(adapters, plan.seed));
         spec.pooling = plan.pooling;
         if plan.token_ids {
             spec.context.form = PromptForm::TokenIds;

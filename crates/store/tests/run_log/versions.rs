@@ -103,11 +103,6 @@ fn a_log_of_format_version_10_is_read_without_media() {
 }
 
 #[test]
-fn a_log_of_format_version_11_which_had_no_abandoned_requests_is_read() {
-    assert!(records(11).iter().all(|record| record.outcome == Outcome::Complete));
-}
-
-#[test]
 fn a_log_of_format_version_8_is_read_without_jobs() {
     let is_as_written =
         |record: &Record| record.job.is_none() && record.usage.completion == Some(4);

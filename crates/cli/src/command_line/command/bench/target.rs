@@ -120,8 +120,8 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
     match reader.many("--lora-modules") {
         Some([one]) => return Some(one.clone()),
         Some(several) if several.len() > 1 => {
-            let problem = "several adapters are not supported; give rows with a field `model` to \
-                `inferometer run --workload jsonl`";
+            let problem =
+                "several adapters are not supported; use `inferometer run --adapters NAME,...`";
             reader.mistake("--lora-modules", problem);
         }
         Some(_) => reader.mistake("--lora-modules", "names no adapter"),

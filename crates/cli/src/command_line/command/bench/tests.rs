@@ -359,7 +359,7 @@ fn each_unsupported_or_wrong_argument_is_refused_with_its_reason() {
         ("--random-range-ratio 1", "below 1"),
         ("--goodput ttft=5", "KEY:VALUE"),
         ("--goodput itl:5", "`itl` is not one of ttft"),
-        ("--lora-modules a b", "field `model`"),
+        ("--lora-modules a b", "run --adapters"),
         ("--percentile-metrics ttft,itx", "`itx` is not one of"),
         ("--metric-percentiles 101", "`101`"),
         ("--extra-body [1]", "not a JSON object"),
