@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 107] = [
+const EXAMPLES: [&str; 108] = [
     "--price 2/gpu-hour",
     "--gpus 2 --price 2/gpu-hour",
     "--price-split 4 --price 2/gpu-hour",

@@ -45,7 +45,10 @@ fn the_answer_of_plan_follows_from_the_capacity_of_one_server_its_price_and_the_
     assert!((number("/usd_per_million_tokens") / per_million - 1.0).abs() < 1e-9, "{answer}");
     let left_out = &found["left_out"][0];
     assert_eq!(left_out["server"]["card"], "l4", "{found}");
-    assert!(left_out["why"].as_str().is_some_and(|why| why.contains("weights alone")), "{left_out}");
+    assert!(
+        left_out["why"].as_str().is_some_and(|why| why.contains("weights alone")),
+        "{left_out}"
+    );
 
     let of = |found: &Value| found["answers"][0]["servers"].as_f64().expect("a number");
     let (more_sure, spare) = (ask("99%", "0"), ask("90%", "2"));
