@@ -116,7 +116,9 @@ pub fn simulate_with(
         let next_due = next_due.into_iter().chain(simulation.front.next()).chain(next_leave).min();
         let limit = next_due.map_or(Duration::MAX, |due| due.since(simulation.now));
         // A client may leave during any step.
-        let all_stay = simulation.leaving.is_empty() && simulation.counting.is_empty();
+        let all_stay = simulation.leaving.is_empty()
+            && simulation.counting.is_empty()
+            && simulation.late_aborts.is_empty();
         if let Some(steady) = all_stay.then(|| engine.steady_steps(limit)).flatten() {
             simulation.apply_steady(engine, steady);
         } else if let Some(step) = engine.step() {
