@@ -22,8 +22,20 @@ const CALLS: [(&str, &str); 4] = [
 /// Fields of a request that name its session.
 const SESSION_FIELDS: [&str; 3] = ["x-session-id", "session_id", "x-claude-code-session-id"];
 
+/// Whether a request is a call of a model.
+pub fn is_call(request: &Request) -> bool {
+    api_of(request).is_some()
+}
+
+fn api_of(request: &Request) -> Option<&'static Dialect> {
+    let path = request.target.split('?').next().unwrap_or_default();
+    let found = CALLS.iter().find(|(end, _)| path.ends_with(end) && request.method == "POST");
+    found.and_then(|(_, name)| dialect(name))
+}
+
 /// A recording: requests and answers go in, rows come out.
 pub struct Recording {
+    with_texts: bool,
     recorder: Recorder,
     /// The calls in progress: their dialect, and whether they are streams.
     open: BTreeMap<u64, (&'static Dialect, bool)>,
@@ -35,7 +47,7 @@ impl Recording {
     /// An empty recording. `with_texts`: rows have whole requests.
     pub fn new(with_texts: bool) -> Self {
         let (open, left_out) = Default::default();
-        Self { recorder: Recorder::new(with_texts), open, left_out }
+        Self { with_texts, recorder: Recorder::new(with_texts), open, left_out }
     }
 
     /// Adds what passed, and returns the row of a call that has ended with it.
@@ -62,10 +74,10 @@ impl Recording {
     }
 
     fn begin(&mut self, id: u64, begin_ns: i64, request: &Request) -> Result<(), String> {
-        let path = request.target.split('?').next().unwrap_or_default();
-        let found = CALLS.iter().find(|(end, _)| path.ends_with(end) && request.method == "POST");
-        let found = found.and_then(|(_, name)| dialect(name));
-        let api = found.ok_or_else(|| format!("no call ({} {path})", request.method))?;
+        let api = api_of(request).ok_or_else(|| "no call of a model".to_owned())?;
+        if self.with_texts && api.name == "openai-completions" {
+            return Err("a completion, which a row with texts cannot hold".to_owned());
+        }
         let body: Value = serde_json::from_slice(&request.body)
             .map_err(|_| "a body that is not JSON".to_owned())?;
         let streams = body["stream"] == true;
@@ -93,13 +105,8 @@ impl Recording {
 }
 
 fn answered(api: &Dialect, streams: bool, answer: &Answer) -> Result<Answered, String> {
-    match &answer.end {
-        AnswerEnd::Complete => {}
-        AnswerEnd::ClientLeft => return Err("the client left".to_owned()),
-        AnswerEnd::TooLong => return Err("an answer of more than 64 MiB".to_owned()),
-        AnswerEnd::Broken(_) => {
-            return Err("the answer broke off, or the server was away".to_owned());
-        }
+    if answer.end == AnswerEnd::TooLong {
+        return Err("an answer of more than 64 MiB".to_owned());
     }
     let mut reader = ResponseReader::new(api, &Prompt::Text(String::new()), streams, false);
     let mut from = 0;
@@ -113,9 +120,14 @@ fn answered(api: &Dialect, streams: bool, answer: &Answer) -> Result<Answered, S
     if let Some(status) = reader.status().filter(|status| *status != 200) {
         return Err(format!("HTTP {status}"));
     }
-    let (outcome, _) = reader.verdict();
-    if outcome != Outcome::Complete {
-        return Err(format!("the answer is {outcome}"));
+    // A client may leave after the last event, before the end of the message: its answer is complete.
+    match (reader.verdict().0, &answer.end) {
+        (Outcome::Complete, _) => {}
+        (_, AnswerEnd::ClientLeft) => return Err("the client left".to_owned()),
+        (_, AnswerEnd::Broken(_)) => {
+            return Err("the answer broke off, or the server was away".to_owned());
+        }
+        (outcome, _) => return Err(format!("the answer is {outcome}")),
     }
     let parsed = reader.into_parsed();
     let parts = parsed.events.iter().filter(|event| event.kind.is_token()).count() as u32;

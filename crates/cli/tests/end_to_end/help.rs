@@ -20,7 +20,7 @@ const EXAMPLES: [&str; 108] = [
     "--session-cookie session --workload prefix --prefix-length 4 ONE_CELL",
     "--traceparent --header X-Test:1",
     "--abandon 10%,after=2tok",
-    "--adapters a,b --target http://localhost:9",
+    "--adapters a,b",
     "--dialect openai-chat",
     "--split-think tagged",
     "--endpoint /v1/x",

@@ -8,9 +8,10 @@ use std::{sync::Arc, sync::mpsc::Sender, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_wire::http::{
-    CONTINUE, MessageEnd, Request, RequestParser, ResponseParser, request_head, response_head,
+    CONTINUE, HttpError, MessageEnd, Request, RequestParser, ResponseParser, request_head,
+    response_head,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Client, Stream, waiting};
 use super::pages::ServeError;
@@ -61,7 +62,8 @@ pub enum AnswerEnd {
     TooLong,
 }
 
-/// Listens on an address, and passes all requests on to a server until the process ends.
+/// Listens on an address, and passes all requests on to a server until the process ends. Only answers whose requests
+/// `keeps` chooses are shown with their bytes. With `ask_usage`, streams of completions are asked for their token counts.
 ///
 /// # Errors
 /// If the relay cannot listen there, or no thread can be started.
@@ -69,14 +71,20 @@ pub fn relay(
     listen: SocketAddr,
     server: Client,
     ask_usage: bool,
+    keeps: fn(&Request) -> bool,
     seen: Sender<Seen>,
 ) -> Result<SocketAddr, ServeError> {
     let refused = |error| ServeError::listen(listen, &error);
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let at = listener.local_addr().map_err(refused)?;
-    let relay = Arc::new(Relay { server, ask_usage, ids: AtomicU64::new(0) });
+    let relay = Arc::new(Relay { server, ask_usage, keeps, ids: AtomicU64::new(0) });
     let accept = move || {
-        for near in listener.incoming().filter_map(Result::ok) {
+        for near in listener.incoming() {
+            let Ok(near) = near else {
+                // Without a free descriptor, wait for one.
+                std::thread::park_timeout(CHECK);
+                continue;
+            };
             let (relay, seen) = (Arc::clone(&relay), seen.clone());
             // Without a thread the connection is closed, so the client is told.
             drop(spawn(move || relay.connection(near, &seen)));
@@ -88,39 +96,43 @@ pub fn relay(
 
 struct Relay {
     server: Client,
-    /// Whether chat and completion streams are asked for their token counts.
     ask_usage: bool,
+    keeps: fn(&Request) -> bool,
     ids: AtomicU64,
 }
 
 impl Relay {
     /// Passes on the requests of one client, one after the other. An error of the client's side ends its connection.
-    fn connection(&self, mut near: TcpStream, seen: &Sender<Seen>) -> io::Result<()> {
+    fn connection(&self, near: TcpStream, seen: &Sender<Seen>) -> io::Result<()> {
         near.set_nodelay(true)?;
+        let mut client = Near { stream: near, buffer: vec![0; 64 << 10] };
         let (mut parser, mut far) = (RequestParser::default(), None);
-        let mut buffer = vec![0; 64 << 10];
-        while let Some(request) = next_request(&mut near, &mut parser, &mut buffer)? {
+        while let Some(request) = client.next_request(&mut parser)? {
             let (at, id) = (monotonic_now(), self.ids.fetch_add(1, Ordering::Relaxed));
-            let (keeps, is_head) = (request.keep_alive, request.method == "HEAD");
+            let (keeps_alive, is_kept) = (request.keep_alive, (self.keeps)(&request));
+            let parser = match request.method.as_str() {
+                "HEAD" => ResponseParser::to_head_request(),
+                _ => ResponseParser::new(),
+            };
             let sent = self.send(far.take(), &request);
-            let mut answer =
-                Answer { bytes: Vec::new(), reads: Vec::new(), at, end: AnswerEnd::Complete };
+            let (bytes, reads, end) = (Vec::new(), Vec::new(), AnswerEnd::Complete);
+            let mut answer = Answer { bytes, reads, at, end };
             // The observer may be gone at the end of the process.
             let _ = seen.send(Seen::Request(id, at, request));
             match sent {
                 Ok(mut stream) => {
-                    if answer.pass(&mut stream, &mut near, &mut buffer, is_head) {
+                    if answer.pass(&mut stream, &mut client, parser, is_kept) {
                         far = Some(stream);
                     }
                 }
                 Err(error) => {
-                    near.write_all(&bad_gateway(&error))?;
+                    client.stream.write_all(&bad_gateway(&error))?;
                     answer.end = AnswerEnd::Broken(error);
                 }
             }
             answer.at = monotonic_now();
             let _ = seen.send(Seen::Answer(id, answer));
-            if !keeps || far.is_none() {
+            if !keeps_alive || far.is_none() {
                 break;
             }
         }
@@ -133,10 +145,7 @@ impl Relay {
         let (before, authorization) = server.forwarding();
         let is_passed = |name: &str| !NOT_PASSED.iter().any(|it| name.eq_ignore_ascii_case(it));
         let fields = request.headers.iter().filter(|(name, _)| is_passed(name)).cloned();
-        let mut fields: Vec<(String, String)> = fields.chain(authorization).collect();
-        if request.method == "HEAD" {
-            fields.push(("connection".to_owned(), "close".to_owned()));
-        }
+        let fields: Vec<(String, String)> = fields.chain(authorization).collect();
         let prefix = &server.url.prefix;
         let has_prefix =
             request.target.strip_prefix(&**prefix).is_some_and(|it| it.starts_with('/'));
@@ -152,9 +161,17 @@ impl Relay {
         [begin, added.as_bytes(), rest].iter().for_each(|part| bytes.extend_from_slice(part));
         let far = far.filter(Stream::is_open).map_or_else(|| Stream::connect(server), Ok);
         let mut far = far.map_err(|error| error.to_string())?;
-        let sent = far.set_read_timeout(CHECK).and_then(|()| far.write_all(&bytes));
-        sent.map_err(|error| format!("{}: the request was not sent: {error}", server.url))?;
-        Ok(far)
+        far.set_read_timeout(CHECK).map_err(|error| error.to_string())?;
+        match far.write_all(&bytes) {
+            Ok(()) => Ok(far),
+            // The server may have refused a large body with an answer, before it read all of it.
+            Err(error)
+                if [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset].contains(&error.kind()) =>
+            {
+                Ok(far)
+            }
+            Err(error) => Err(format!("{}: the request was not sent: {error}", server.url)),
+        }
     }
 }
 
@@ -162,35 +179,43 @@ impl Relay {
 /// stream, or has its own `stream_options`, or the API always states the counts.
 fn usage_asked(request: &Request) -> Option<(usize, &'static str)> {
     let path = request.target.split('?').next().unwrap_or_default();
-    let has = |text: &str| memchr::memmem::find(&request.body, text.as_bytes()).is_some();
-    let streams = has("\"stream\":true") || has("\"stream\": true");
-    let fits = path.ends_with("/completions") && streams && !has("\"stream_options\"");
-    let open = memchr::memchr(b'{', &request.body).filter(|_| fits)?;
+    if !path.ends_with("/completions") {
+        return None;
+    }
+    let body: Value = serde_json::from_slice(&request.body).ok()?;
+    let lacks = body["stream"] == true && body.get("stream_options").is_none();
+    let open = request.body.iter().position(|byte| *byte == b'{').filter(|_| lacks)?;
     Some((open + 1, "\"stream_options\":{\"include_usage\":true},"))
 }
 
-/// The next request of a client; `None` after its last one.
-fn next_request(
-    near: &mut TcpStream,
-    parser: &mut RequestParser,
-    buffer: &mut [u8],
-) -> io::Result<Option<Request>> {
-    let mut count = 0;
-    loop {
-        let parsed = parser.push(&buffer[..count]);
-        if parser.take_wants_continue() {
-            near.write_all(CONTINUE)?;
-        }
-        match parsed {
-            Ok(Some(request)) => return Ok(Some(request)),
-            Ok(None) => count = near.read(buffer)?,
-            Err(error) => {
-                near.write_all(&refusal(400, &error.to_string()))?;
+/// The connection of a client, and memory for a read.
+struct Near {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Near {
+    /// The next request; `None` after the last one.
+    fn next_request(&mut self, parser: &mut RequestParser) -> io::Result<Option<Request>> {
+        let mut count = 0;
+        loop {
+            let parsed = parser.push(&self.buffer[..count]);
+            if parser.take_wants_continue() {
+                self.stream.write_all(CONTINUE)?;
+            }
+            match parsed {
+                Ok(Some(request)) => return Ok(Some(request)),
+                Ok(None) => count = self.stream.read(&mut self.buffer)?,
+                Err(error) => {
+                    let is_long = matches!(error, HttpError::BodyTooLong { .. });
+                    let status = if is_long { 413 } else { 400 };
+                    self.stream.write_all(&refusal(status, &error.to_string()))?;
+                    return Ok(None);
+                }
+            }
+            if count == 0 {
                 return Ok(None);
             }
-        }
-        if count == 0 {
-            return Ok(None);
         }
     }
 }
@@ -212,53 +237,55 @@ fn refusal(status: u16, message: &str) -> Vec<u8> {
 }
 
 impl Answer {
-    /// Passes an answer on. Returns whether both connections can be used again. The answer to HEAD has no body, so it
-    /// ends with its connection.
+    /// Passes an answer on. Returns whether both connections can be used again.
     fn pass(
         &mut self,
         far: &mut Stream,
-        near: &mut TcpStream,
-        buffer: &mut [u8],
-        is_head: bool,
+        near: &mut Near,
+        mut parser: ResponseParser,
+        is_kept: bool,
     ) -> bool {
-        let mut parser = ResponseParser::new();
-        while !parser.is_done() {
-            match far.read(buffer) {
-                Ok(0) => {
-                    if !is_head && parser.finish() == MessageEnd::Truncated {
-                        self.end = AnswerEnd::Broken("the server's answer broke off".to_owned());
-                    }
-                    return false;
-                }
+        let mut is_empty = true;
+        let broken = loop {
+            if parser.is_done() {
+                return parser.keep_alive();
+            }
+            match far.read(&mut near.buffer) {
+                Ok(0) if parser.finish() != MessageEnd::Truncated => return false,
+                Ok(0) => break "the server closed the connection inside its answer".to_owned(),
                 Ok(count) => {
-                    let at = monotonic_now();
-                    if near.write_all(&buffer[..count]).is_err() {
+                    is_empty = false;
+                    let (at, bytes) = (monotonic_now(), &near.buffer[..count]);
+                    let passed = near.stream.write_all(bytes);
+                    if is_kept {
+                        self.keep(at, bytes);
+                    }
+                    if passed.is_err() {
                         self.end = AnswerEnd::ClientLeft;
                         return false;
                     }
-                    self.keep(at, &buffer[..count]);
-                    if is_head {
-                        continue;
-                    }
-                    if let Err(error) = parser.push(&buffer[..count], &mut |_| ()) {
-                        self.end = AnswerEnd::Broken(error.to_string());
-                        return false;
+                    if let Err(error) = parser.push(bytes, &mut |_| ()) {
+                        break error.to_string();
                     }
                 }
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut if waiting(near).is_none() => {
-                        self.end = AnswerEnd::ClientLeft;
-                        return false;
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                        if waiting(&near.stream).is_none() {
+                            self.end = AnswerEnd::ClientLeft;
+                            return false;
+                        }
                     }
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    _ => {
-                        self.end = AnswerEnd::Broken(error.to_string());
-                        return false;
-                    }
+                    ErrorKind::Interrupted => {}
+                    _ => break error.to_string(),
                 },
             }
+        };
+        if is_empty {
+            // If the client is gone, too, nobody is left to be told.
+            let _ = near.stream.write_all(&bad_gateway(&broken));
         }
-        parser.keep_alive()
+        self.end = AnswerEnd::Broken(broken);
+        false
     }
 
     fn keep(&mut self, at: Nanos, bytes: &[u8]) {

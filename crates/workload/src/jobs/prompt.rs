@@ -35,7 +35,7 @@ pub fn turns(messages: &Value) -> Vec<Cow<'_, Value>> {
 /// completion is its text, or token ids, each of which is a part.
 pub fn prompt_parts(row: &Value) -> Option<(Vec<String>, Value)> {
     if let Some(text) = row.pointer("/body/prompt").and_then(Value::as_str) {
-        return Some((vec![text.to_owned()], Value::Null));
+        return (!text.is_empty()).then(|| (vec![text.to_owned()], Value::Null));
     }
     let (messages, _) = find(row, MESSAGES).or_else(|| find(row, "/body/prompt"))?;
     let turns = turns(messages);

@@ -17,6 +17,8 @@ const BLOCK: u32 = 16;
 const PIECE: usize = 64;
 /// Bytes of a token, before any call has shown how many there are.
 const BYTES_OF_TOKEN: f64 = 4.0;
+/// The longest time for which a call may be taken to wait for its tools, in nanoseconds: ten minutes.
+const LONGEST_TOOL_NS: i64 = 600 * S;
 /// Where clients name what all calls of one task have in common.
 const JOB: &str = "/metadata/user_id|/prompt_cache_key|/metadata/session_id";
 
@@ -56,12 +58,20 @@ struct Open {
     node: u32,
     /// The last node that a prompt which goes on has, too: of a text, the last whole piece; and the text after it.
     whole: (u32, Vec<u8>),
-    session: u32,
+    /// The call that it says it goes on from.
+    named: Option<usize>,
+    /// Its text, if it is one text.
+    prompt: Option<Vec<u8>>,
     job: Option<String>,
-    parents: Vec<usize>,
     kind: GapKind,
-    by_time: bool,
     body: Value,
+}
+
+/// The place of a call in its job.
+struct Place {
+    session: u32,
+    parents: Vec<usize>,
+    by_time: bool,
 }
 
 /// A call that has a row.
@@ -71,8 +81,8 @@ struct Ended {
     job: Option<String>,
     end_ns: i64,
     calls_tools: bool,
-    /// Whether its session has gone on.
-    is_over: bool,
+    /// When its session went on.
+    went_on_ns: Option<i64>,
     /// The sessions that its tools started.
     started: Vec<u32>,
 }
@@ -91,7 +101,7 @@ pub struct Recorder {
     /// The calls by the last node of their prompts, and the text after it.
     by_prompt: HashMap<u32, Vec<(usize, Vec<u8>)>>,
     by_answer: HashMap<String, (usize, u32)>,
-    last_of_session: HashMap<u32, usize>,
+    of_session: HashMap<u32, Vec<usize>>,
     sessions: u32,
     origin_ns: Option<i64>,
     /// Bytes and tokens of the prompts whose tokens are stated.
@@ -120,8 +130,11 @@ impl Recorder {
         let mut row = Value::Object(Map::from_iter([("body".to_owned(), body)]));
         let Some((parts, last)) = prompt_parts(&row) else { return false };
         let body = row["body"].take();
-        let before = body["previous_response_id"].as_str().and_then(|id| self.by_answer.get(id));
-        let (before, from) = before.map_or((None, ROOT), |(at, node)| (Some(*at), *node));
+        let named = body["previous_response_id"].as_str().and_then(|id| self.by_answer.get(id));
+        let (named, from) = match named {
+            Some((at, node)) => (Some(*at), *node),
+            None => (None, self.of_model(body["model"].as_str().unwrap_or_default())),
+        };
         let prompt = body["prompt"].as_str().map(str::as_bytes);
         let tail = prompt.map_or(0, |text| text.len() % PIECE);
         let (mut node, mut whole) = (from, from);
@@ -130,38 +143,13 @@ impl Recorder {
             whole = if tail > 0 && piece.len() < PIECE { whole } else { node };
         }
         let tail = prompt.map_or_else(Vec::new, |text| text[text.len() - tail..].to_vec());
-        let before = before.or_else(|| self.begun_by(node, prompt));
+        let prompt = prompt.map(<[u8]>::to_vec);
         let job = session.map(str::to_owned).or_else(|| text(&body, JOB));
-        let mut by_time = false;
-        let (session, parents) = if let Some(before) = before {
-            self.ended[before].is_over = true;
-            (self.ended[before].session, self.joined(before))
-        } else {
-            self.sessions += 1;
-            let starter = self.starter(job.as_deref());
-            by_time = starter.is_some();
-            if let Some(starter) = starter {
-                self.ended[starter].started.push(self.sessions);
-            }
-            (self.sessions, starter.into_iter().collect())
-        };
         self.origin_ns.get_or_insert(begin_ns);
         let kind = kind_of(Some(&last));
         let body = if self.with_texts { body } else { Value::Null };
-        self.open.insert(
-            key,
-            Open {
-                begin_ns,
-                node,
-                whole: (whole, tail),
-                session,
-                job,
-                parents,
-                kind,
-                by_time,
-                body,
-            },
-        );
+        let whole = (whole, tail);
+        self.open.insert(key, Open { begin_ns, node, whole, named, prompt, job, kind, body });
         true
     }
 
@@ -184,8 +172,10 @@ impl Recorder {
             self.seen = (self.seen.0 + bytes, self.seen.1 + u64::from(prompt));
         }
         let id = format!("call-{}", self.ended.len() + 1);
-        let mut row = self.row(&call, &id, answer.end_ns);
-        let Open { node, whole, session, job, by_time, body, .. } = call;
+        let place = self.place(&call);
+        let mut row = self.row(&call, &id, answer.end_ns, &place);
+        let Open { node, whole, job, body, .. } = call;
+        let Place { session, by_time, .. } = place;
         if self.with_texts {
             let stated = answer.tokens.map(|_| usage(prompt, output, answer));
             row.insert("body".to_owned(), body);
@@ -209,14 +199,14 @@ impl Recorder {
         let at = self.ended.len();
         self.by_prompt.entry(whole.0).or_default().push((at, whole.1));
         answer.id.clone().map(|id| self.by_answer.insert(id, (at, node)));
-        self.last_of_session.insert(session, at);
+        self.of_session.entry(session).or_default().push(at);
         self.ended.push(Ended {
             id,
             session,
             job,
             end_ns: answer.end_ns,
             calls_tools: answer.calls_tools,
-            is_over: false,
+            went_on_ns: None,
             started: Vec::new(),
         });
         Some(Value::Object(row))
@@ -232,50 +222,91 @@ impl Recorder {
         node
     }
 
-    /// The call whose whole prompt is the longest beginning of this one. `prompt`: its text, if it is one text.
-    fn begun_by(&self, node: u32, prompt: Option<&[u8]>) -> Option<usize> {
+    /// The node below which the prompts of a model are: its cache knows only these.
+    fn of_model(&mut self, model: &str) -> u32 {
+        let node = self.prompts.child(ROOT, hash(("model", model)));
+        let node = node.expect("invariant: pieces are not chained");
+        if node as usize == self.nodes.len() {
+            self.nodes.push((0, Some(0)));
+        }
+        node
+    }
+
+    /// Finds where a call that has ended belongs, from what had ended when it began. Answers may be seen a little later
+    /// than the requests that follow them, so this is not decided before its end.
+    fn place(&mut self, call: &Open) -> Place {
+        if let Some(before) = call.named.or_else(|| self.begun_by(call)) {
+            self.ended[before].went_on_ns.get_or_insert(call.begin_ns);
+            let parents = self.joined(before, call.begin_ns);
+            return Place { session: self.ended[before].session, parents, by_time: false };
+        }
+        self.sessions += 1;
+        let starter = self.starter(call);
+        if let Some(starter) = starter {
+            self.ended[starter].started.push(self.sessions);
+        }
+        let by_time = starter.is_some();
+        Place { session: self.sessions, parents: starter.into_iter().collect(), by_time }
+    }
+
+    /// The call of the same task whose whole prompt is the longest beginning of this one; of several, one that no call
+    /// has gone on from yet.
+    fn begun_by(&self, call: &Open) -> Option<usize> {
+        let text = call.prompt.as_deref();
         let above = |node: &u32| (*node != ROOT).then(|| self.prompts.parent(*node));
         let mut nodes =
-            std::iter::successors(Some(node), above).skip(usize::from(prompt.is_none()));
+            std::iter::successors(Some(call.node), above).skip(usize::from(text.is_none()));
         nodes.find_map(|node| {
-            let rest = prompt
-                .and_then(|text| text.get(self.prompts.depth(node) as usize * PIECE..))
-                .unwrap_or_default();
-            let is_begin = |tail: &[u8]| {
-                rest.starts_with(tail) && (prompt.is_none() || rest.len() > tail.len())
+            // The first node is that of the model.
+            let pieces = self.prompts.depth(node).saturating_sub(1) as usize;
+            let rest = text.and_then(|text| text.get(pieces * PIECE..)).unwrap_or_default();
+            let is_begin = |(at, tail): &&(usize, Vec<u8>)| {
+                let goes_on = match text {
+                    Some(_) => rest.starts_with(tail) && rest.len() > tail.len(),
+                    None => tail.is_empty(),
+                };
+                goes_on && self.ended[*at].job == call.job
             };
-            let calls = self.by_prompt.get(&node)?;
-            calls.iter().rev().find(|(_, tail)| is_begin(tail)).map(|(at, _)| *at)
+            let calls = self.by_prompt.get(&node)?.iter().filter(is_begin);
+            let is_free = |(at, _): &&(usize, Vec<u8>)| self.ended[*at].went_on_ns.is_none();
+            let free = calls.clone().find(is_free);
+            free.or_else(|| calls.last()).map(|(at, _)| *at)
         })
     }
 
-    /// A call and the last ones of the sessions that its tools started: the next call of its session waits for all.
-    fn joined(&self, before: usize) -> Vec<usize> {
-        let last = |session| self.last_of_session.get(session).copied();
+    /// A call and the last ones, at this instant, of the sessions that its tools started: the next call of its session
+    /// waits for all.
+    fn joined(&self, before: usize, begin_ns: i64) -> Vec<usize> {
+        let has_ended = |at: &&usize| self.ended[**at].end_ns <= begin_ns;
+        let last = |session| self.of_session.get(session)?.iter().rfind(has_ended).copied();
         let started = self.ended[before].started.iter().filter_map(last);
         std::iter::once(before).chain(started).collect()
     }
 
-    /// The call whose tools started a session that begins now: the only one of its task whose tools run. Without one, the
-    /// last call of the task, if the client names the task.
-    fn starter(&self, job: Option<&str>) -> Option<usize> {
-        let mut own =
-            (0..self.ended.len()).rev().filter(|at| self.ended[*at].job.as_deref() == job);
-        let is_waiting = |at: &usize| self.ended[*at].calls_tools && !self.ended[*at].is_over;
-        let mut waiting = own.clone().filter(is_waiting);
-        match (waiting.next(), waiting.next()) {
-            (Some(only), None) => Some(only),
-            _ => job.and_then(|_| own.next()),
-        }
+    /// The call whose tools started a session with this call: the only one of its task whose tools ran when it began.
+    fn starter(&self, call: &Open) -> Option<usize> {
+        let begin = call.begin_ns;
+        let before =
+            |it: &Open| it.named.or_else(|| self.begun_by(it)).filter(|_| it.begin_ns <= begin);
+        let gone_on: Vec<usize> = self.open.values().filter_map(before).collect();
+        let runs_tools = |at: &usize| {
+            let it = &self.ended[*at];
+            let is_recent = it.end_ns <= begin && begin - it.end_ns < LONGEST_TOOL_NS;
+            let has_gone_on = it.went_on_ns.is_some_and(|at| at <= begin) || gone_on.contains(at);
+            it.calls_tools && it.job == call.job && is_recent && !has_gone_on
+        };
+        let mut running = (0..self.ended.len()).rev().filter(runs_tools);
+        running.next().filter(|_| running.next().is_none())
     }
 
     /// The keys that both kinds of rows have. Times of rows with blocks are in milliseconds, otherwise in seconds.
-    fn row(&self, call: &Open, id: &str, end_ns: i64) -> Map<String, Value> {
-        let after = call.parents.iter().map(|at| self.ended[*at].end_ns).max();
+    fn row(&self, call: &Open, id: &str, end_ns: i64, place: &Place) -> Map<String, Value> {
+        let Place { session, parents, by_time } = place;
+        let after = parents.iter().map(|at| self.ended[*at].end_ns).max();
         let begin = call.begin_ns - self.origin_ns.unwrap_or(call.begin_ns);
-        let waits: Vec<&str> = call.parents.iter().map(|at| self.ended[*at].id.as_str()).collect();
+        let waits: Vec<&str> = parents.iter().map(|at| self.ended[*at].id.as_str()).collect();
         let mut row = json!({
-            "request_id": id, "session_id": format!("session-{}", call.session), "wait_for": waits,
+            "request_id": id, "session_id": format!("session-{session}"), "wait_for": waits,
         });
         if self.with_texts {
             row["startTime"] = json!(begin as f64 / S as f64);
@@ -284,9 +315,7 @@ impl Recorder {
             let ms = |ns: i64| json!(ns.max(0) as f64 / MS as f64);
             match after {
                 None => row["timestamp"] = ms(begin),
-                Some(end)
-                    if call.kind == GapKind::Tool && call.parents.len() == 1 && !call.by_time =>
-                {
+                Some(end) if call.kind == GapKind::Tool && parents.len() == 1 && !by_time => {
                     (row["tool_wait_ms"], row["delay"]) = (ms(call.begin_ns - end), json!(0));
                 }
                 Some(end) => row["delay"] = ms(call.begin_ns - end),

@@ -60,7 +60,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SHARE", default_value = "90%")]
     chance: String,
     /// Servers that may fail while the others carry the load
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1000))]
     spare: u32,
     /// Minutes until a new server is ready
     #[arg(long, value_name = "MINUTES", default_value_t = 5.0)]
@@ -97,8 +97,8 @@ struct Answer {
     capacity: Capacity,
     servers: u32,
     chance: f64,
-    /// Dollars per hour of all servers, at the peak; and per day if servers follow the load.
-    cost: Option<(f64, f64)>,
+    /// Dollars per hour of all servers.
+    cost: Option<f64>,
     /// Server-hours of a day if servers follow the load.
     server_hours: f64,
     is_tie: bool,
@@ -112,6 +112,9 @@ pub fn plan(arguments: &PlanArgs) -> Result<(), Failure> {
     let traffic = Traffic::read(&arguments.traffic).map_err(Failure::usage)?;
     let chance = share(&arguments.chance)
         .ok_or_else(|| Failure::usage("--chance: write a share from 50% to 99.9%, such as 90%"))?;
+    if !(0.1..=1440.0).contains(&arguments.start_minutes) {
+        return Err(Failure::usage("--start-minutes: write a time from 0.1 to 1440"));
+    }
     let keys = PriceKeys {
         price: arguments.price.clone().map(price::with_file).transpose().map_err(Failure::usage)?,
         ..PriceKeys::default()
@@ -129,7 +132,7 @@ pub fn plan(arguments: &PlanArgs) -> Result<(), Failure> {
         }
     }
     let size = |answer: &Answer| {
-        answer.cost.map_or(f64::from(answer.servers * answer.kind.cards), |it| it.0)
+        answer.cost.unwrap_or_else(|| f64::from(answer.servers * answer.kind.cards))
     };
     answers.sort_by(|one, other| {
         let order = |it: &Answer| (!it.capacity.is_calibrated, size(it), -it.chance);
@@ -172,6 +175,10 @@ fn kinds(arguments: &PlanArgs) -> Result<Vec<Kind>, Failure> {
             || ["card", "tensor_parallel_size"].contains(&&*key)
         {
             let why = "is no argument of the engine that can be tried; `inferometer predict --help` lists them";
+            return Err(Failure::usage(format!("--try {key}: {why}")));
+        }
+        if tried[0].iter().any(|(known, _)| *known == key) {
+            let why = "is given twice; give all its values at once, such as 64,256";
             return Err(Failure::usage(format!("--try {key}: {why}")));
         }
         let values: Vec<Value> = values
@@ -235,7 +242,7 @@ fn spec(arguments: &PlanArgs) -> Result<Spec, Failure> {
         ("slo", arguments.slo.as_ref().map(|text| json!(text))),
         ("input_lengths", list(arguments.input_length)),
         ("output_lengths", list(arguments.output_length)),
-        ("search", Some(json!({ "precision": PRECISION }))),
+        ("search", Some(json!({ "precision": PRECISION, "over": "rate" }))),
     ];
     let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     let keys: Map<String, Value> = given.collect();
@@ -258,8 +265,7 @@ fn of_kind(spec: &Spec, kind: &Kind) -> Result<Capacity, String> {
         .map_err(|error| told(&error))?;
     let inputs = PlanInputs { engine_flags: flags.given(), ..PlanInputs::default() };
     let (plan, context) = resolve_with(spec, inputs, &variable).map_err(|error| told(&error))?;
-    let found = capacity(&plan, &context, &config).map_err(|error| told(&error))?;
-    found.ok_or_else(|| "meets the objectives at no load".to_owned())
+    capacity(&plan, &context, &config).map_err(|error| told(&error))
 }
 
 fn answer(
@@ -272,11 +278,11 @@ fn answer(
 ) -> Result<Answer, String> {
     let servers = |load: f64| capacity.servers(load, chance).map(|it| it + arguments.spare);
     let Some(at_peak) = servers(traffic.peak()) else {
-        return Err(
-            "no number of servers meets the objectives with this chance: the slowest server that \
-            the model allows meets them at no load"
-                .to_owned(),
-        );
+        return Err(format!(
+            "no number of servers up to 10000 meets the objectives with this chance: one carries {:.3} requests/s, and in \
+                the worst case {:.3}",
+            capacity.best, capacity.low
+        ));
     };
     let hours = |(hours, load): &(f64, f64)| hours * f64::from(servers(*load).unwrap_or(at_peak));
     let server_hours: f64 = traffic.steps().iter().map(hours).sum();
@@ -289,17 +295,18 @@ fn answer(
         }
     };
     let chance = capacity.chance(traffic.peak() / f64::from(at_peak - arguments.spare));
-    let cost = of_server.map(|price| (price * f64::from(at_peak), price * server_hours));
+    let cost = of_server.map(|price| price * f64::from(at_peak));
     Ok(Answer { kind, capacity, servers: at_peak, chance, cost, server_hours, is_tie: false })
 }
 
-/// Marks the answers that may be no larger than the first one: with the predicted capacity instead of the sure one, they
-/// need no more than it.
+/// Marks the answers that are no larger than the first one if the prediction is exact.
 fn mark_ties(answers: &mut [Answer], peak: f64, spare: u32, size: impl Fn(&Answer) -> f64) {
-    let Some(first) = answers.first().map(&size) else { return };
+    let exact = |answer: &Answer| {
+        let servers = answer.capacity.servers(peak, 0.5).map_or(answer.servers, |it| it + spare);
+        size(answer) * f64::from(servers) / f64::from(answer.servers)
+    };
+    let Some(first) = answers.first().map(exact) else { return };
     for answer in &mut answers[1..] {
-        let least = answer.capacity.servers(peak, 0.5).map_or(answer.servers, |it| it + spare);
-        let least = size(answer) * f64::from(least) / f64::from(answer.servers);
-        answer.is_tie = answer.capacity.is_calibrated && least <= first;
+        answer.is_tie = answer.capacity.is_calibrated && exact(answer) <= first;
     }
 }

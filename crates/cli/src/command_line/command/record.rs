@@ -7,13 +7,13 @@ use std::sync::{Arc, mpsc::RecvTimeoutError, mpsc::channel};
 use std::{fs::File, net::SocketAddr, time::Duration};
 
 use clap::Args;
-use inferometer_model::url::parse_url;
+use inferometer_model::url::{parse_url, shown_address};
 use inferometer_net::http::{client::Client, relay::relay};
 use inferometer_plan::spec::Spec;
 use inferometer_run::server_access;
 
 use crate::command_line::{Failure, interrupt, print, tell, variable};
-use crate::recorded::Recording;
+use crate::recorded::{Recording, is_call};
 
 /// The time limit for opening a connection to the server.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,8 +59,9 @@ pub fn record(arguments: &RecordArgs) -> Result<(), Failure> {
                 encryption, so give 127.0.0.1 and a port"
         )));
     }
-    let url = parse_url(&arguments.target)
-        .map_err(|error| Failure::usage(format!("--target {}: {error}", arguments.target)))?;
+    let url = parse_url(&arguments.target).map_err(|error| {
+        Failure::usage(format!("--target {}: {error}", shown_address(&arguments.target)))
+    })?;
     let spec = Spec {
         ca_cert: arguments.ca_cert.clone(),
         proxy: arguments.proxy.clone(),
@@ -76,7 +77,7 @@ pub fn record(arguments: &RecordArgs) -> Result<(), Failure> {
         Failure::usage(format!("--out: {} cannot be written: {error}{advice}", out.display()))
     })?;
     let (sender, seen) = channel();
-    let at = relay(*listen, server, arguments.ask_usage, sender)
+    let at = relay(*listen, server, arguments.ask_usage, is_call, sender)
         .map_err(|error| Failure::usage(format!("--listen {error}")))?;
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
@@ -88,20 +89,24 @@ pub fn record(arguments: &RecordArgs) -> Result<(), Failure> {
             ANTHROPIC_BASE_URL=http://{at}; end with Ctrl-C\n"
     ))?;
     let mut recording = Recording::new(arguments.texts);
+    let mut take = |seen| match recording.add(seen) {
+        Ok(Some(row)) => file.write_all(format!("{row}\n").as_bytes()).map_err(|error| {
+            Failure::run_failed(format!("--out: {} cannot be written: {error}", out.display()))
+        }),
+        Ok(None) => Ok(()),
+        Err(reason) => {
+            tell(&format!("a call has no row: {reason}"));
+            Ok(())
+        }
+    };
     while !stop.load(Ordering::Relaxed) {
-        let seen = match seen.recv_timeout(LOOK) {
-            Ok(seen) => seen,
-            Err(RecvTimeoutError::Timeout) => continue,
+        match seen.recv_timeout(LOOK) {
+            Ok(seen) => take(seen)?,
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
-        };
-        match recording.add(seen) {
-            Ok(Some(row)) => file.write_all(format!("{row}\n").as_bytes()).map_err(|error| {
-                Failure::run_failed(format!("--out: {} cannot be written: {error}", out.display()))
-            })?,
-            Ok(None) => {}
-            Err(reason) => tell(&format!("a call has no row: {reason}")),
         }
     }
+    seen.try_iter().try_for_each(take)?;
     conclude(&recording, arguments)
 }
 
@@ -120,7 +125,7 @@ fn conclude(recording: &Recording, arguments: &RecordArgs) -> Result<(), Failure
     }
     if counts.by_time > 0 {
         tell(&format!(
-            "{} sessions are taken for those of sub-agents, because they began while a tool ran",
+            "{} sessions are taken for those of sub-agents, because they began while the tools of one call ran",
             counts.by_time
         ));
     }

@@ -177,3 +177,80 @@ fn a_completion_goes_on_only_if_it_begins_with_a_whole_earlier_prompt() {
         assert_eq!(row["wait_for"], json!(waits.into_iter().collect::<Vec<_>>()), "prompt {at}");
     }
 }
+
+/// A call of a named task: key, task, begin and end in milliseconds, messages, and whether its answer calls tools.
+type Named = (u64, Option<&'static str>, i64, i64, Vec<Value>, bool);
+
+#[test]
+fn calls_of_other_tasks_and_models_are_kept_apart_and_late_answers_are_still_found() {
+    let begin = vec![user("hi")];
+    let next = [&begin[..], &[assistant("hello"), user("more")]].concat();
+    let other = vec![user("something else")];
+    // The calls, and in the order of their ends the calls that each waits for.
+    let cases: [(&str, Vec<Named>, &[&[&str]]); 4] = [
+        (
+            "equal prompts of two tasks, of which the first goes on",
+            vec![
+                (0, Some("a"), 0, 10, begin.clone(), false),
+                (1, Some("b"), 1, 11, begin.clone(), false),
+                (2, Some("a"), 20, 30, next.clone(), false),
+            ],
+            &[&[], &[], &["call-1"]],
+        ),
+        (
+            "equal prompts without a task: each is gone on from once",
+            vec![
+                (0, None, 0, 10, begin.clone(), false),
+                (1, None, 1, 11, begin.clone(), false),
+                (2, None, 20, 30, next.clone(), false),
+                (3, None, 21, 31, next.clone(), false),
+            ],
+            &[&[], &[], &["call-1"], &["call-2"]],
+        ),
+        (
+            "a call that goes on before the end of the answer before it is seen",
+            vec![(0, None, 0, 12, begin.clone(), true), (1, None, 11, 30, next, false)],
+            &[&[], &["call-1"]],
+        ),
+        (
+            "a new session long after the tools of another one",
+            vec![(0, None, 0, 10, begin, true), (1, None, 700_000, 700_010, other, false)],
+            &[&[], &[]],
+        ),
+    ];
+    for (what, calls, expected) in cases {
+        let mut recorder = Recorder::new(false);
+        let mut events: Vec<(i64, bool, &Named)> = Vec::new();
+        for call in &calls {
+            events.extend([(call.2, false, call), (call.3, true, call)]);
+        }
+        events.sort_by_key(|event| event.0);
+        let mut waits = Vec::new();
+        for (ms, is_end, (key, task, _, _, messages, calls_tools)) in events {
+            if is_end {
+                let answer = Answered {
+                    end_ns: ms * MS,
+                    tokens: Some((40, 2)),
+                    calls_tools: *calls_tools,
+                    ..Answered::default()
+                };
+                waits.push(recorder.end(*key, &answer).expect("a row")["wait_for"].clone());
+            } else {
+                let body = json!({ "model": "m", "messages": messages });
+                assert!(recorder.begin(*key, ms * MS, *task, body));
+            }
+        }
+        assert_eq!(json!(waits), json!(expected), "{what}");
+    }
+    let mut recorder = Recorder::new(false);
+    let mut ids = |key: u64, model: &str| {
+        let body = json!({ "model": model, "messages": [user(&"hi ".repeat(100))] });
+        recorder.begin(key, 0, None, body);
+        let answer = Answered { end_ns: 1, tokens: Some((64, 2)), ..Answered::default() };
+        recorder.end(key, &answer).expect("a row")["hash_ids"].clone()
+    };
+    let one = ids(0, "large");
+    assert_ne!(one, ids(1, "small"));
+    assert_eq!(one, ids(2, "large"));
+    assert!(!recorder.begin(3, 0, None, json!({ "model": "m", "prompt": "" })));
+}

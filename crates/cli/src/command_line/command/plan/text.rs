@@ -9,11 +9,20 @@ use super::{Answer, Asked, Kind};
 /// The most answers that are printed.
 const SHOWN: usize = 12;
 
-/// What a million tokens cost, input and output together, if servers follow the load.
+/// What a million tokens cost, input and output together, if all servers stay up all day.
 fn per_million(asked: &Asked<'_>, answer: &Answer) -> Option<f64> {
-    let (input, output) = answer.capacity.tokens;
+    let (input, output) = answer.capacity.tokens?;
     let tokens = asked.traffic.requests() * (f64::from(input) + f64::from(output));
-    answer.cost.map(|(_, day)| day / tokens * 1e6)
+    answer.cost.map(|hour| 24.0 * hour / tokens * 1e6)
+}
+
+/// A share in percent. One near 1 has a decimal, so that it does not look certain.
+fn percent(share: f64) -> String {
+    if share > 0.99 {
+        format!("{:.1} %", (1000.0 * share).floor() / 10.0)
+    } else {
+        format!("{:.0} %", 100.0 * share)
+    }
 }
 
 fn name(kind: &Kind) -> String {
@@ -37,7 +46,6 @@ fn range((low, high): (f64, Option<f64>)) -> String {
 
 /// The table and the answer in sentences.
 pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -> String {
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let arguments = asked.arguments;
     let mut text = format!(
         "{} requests/s{} within {}, with a chance of at least {}{}\n\n",
@@ -51,10 +59,7 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
         },
     );
     let rows = answers.iter().take(SHOWN).map(|answer| {
-        let cost = answer.cost.map_or(["-".to_owned(), "-".to_owned()], |(hour, day)| {
-            [format!("{hour:.2}"), format!("{day:.2}")]
-        });
-        let [hour, day] = cost;
+        let hour = answer.cost.map_or("-".to_owned(), |hour| format!("{hour:.2}"));
         let mark = match (answer.capacity.is_calibrated, answer.is_tie) {
             (false, _) => "uncalibrated",
             (true, true) => "tie with the first",
@@ -66,8 +71,11 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
             (answer.servers * answer.kind.cards).to_string(),
             percent(answer.chance),
             hour,
-            day,
-            format!("{:.3} ({})", answer.capacity.best, range(answer.capacity.range)),
+            format!(
+                "{:.3} ({})",
+                answer.capacity.best,
+                range((answer.capacity.low, answer.capacity.high))
+            ),
             answer.capacity.limited_by.join(", "),
             mark.to_owned(),
         ]
@@ -78,13 +86,12 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
         "cards",
         "chance",
         "$/h",
-        "$/day",
         "one server carries, requests/s (90 %)",
         "missed first",
         "",
     ];
-    let rows: Vec<[String; 9]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    let widths: Vec<usize> = (0..9)
+    let rows: Vec<[String; 8]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let widths: Vec<usize> = (0..8)
         .map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0))
         .collect();
     for row in rows.iter().filter(|_| !answers.is_empty()) {
@@ -110,12 +117,12 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
 
 fn sentences(asked: &Asked<'_>, first: &Answer, answers: &[Answer]) -> String {
     let peak = asked.traffic.peak();
-    let cost = first.cost.map_or(String::new(), |(hour, _)| format!(" for ${hour:.2}/h"));
+    let cost = first.cost.map_or(String::new(), |hour| format!(" for ${hour:.2}/h"));
     let mut text = format!(
-        "\n{} of {}{cost}: with a chance of {:.0} % they meet the objectives at the peak.\n",
+        "\n{} of {}{cost}: with a chance of {} they meet the objectives at the peak.\n",
         count(first.servers),
         name(&first.kind),
-        100.0 * first.chance
+        percent(first.chance)
     );
     if !first.capacity.is_calibrated {
         text += "This is uncalibrated: no measured rows of this model on this card support it. `inferometer run` on one such server and `inferometer calibrate` settle it.\n";
@@ -131,21 +138,21 @@ fn sentences(asked: &Asked<'_>, first: &Answer, answers: &[Answer]) -> String {
     if let Some(cost) = per_million(asked, first) {
         let _ = writeln!(
             text,
-            "$ {cost:.3} per million tokens, input and output together, at this load."
+            "$ {cost:.3} per million tokens of a day, input and output together, with all servers up."
         );
     }
     let start_s = 60.0 * asked.arguments.start_minutes;
     let others = first.servers.saturating_sub(1);
-    let fails = match (first.capacity.recovery_s(peak, first.servers, 1, start_s), others) {
+    let fails = match (first.capacity.recovery_s(peak, first.servers, start_s), others) {
         (Some(0.0), 1..) => {
-            let chance = 100.0 * first.capacity.chance(peak / f64::from(others));
-            format!("the others meet the objectives with a chance of {chance:.0} %")
+            let chance = percent(first.capacity.chance(peak / f64::from(others)));
+            format!("the others meet the objectives with a chance of {chance}")
         }
         (Some(seconds), _) => format!(
-            "the objectives are missed for about {:.0} minutes, until a new one is ready and has worked off the backlog",
+            "the objectives are missed for at most {:.0} minutes, until a new one is ready and has worked off the backlog",
             seconds / 60.0
         ),
-        (None, _) => "the backlog is not worked off before the load falls".to_owned(),
+        (None, _) => "the backlog is not worked off at this load".to_owned(),
     };
     let _ = writeln!(text, "If one server fails at the peak, {fails}.");
     let ties = answers.iter().filter(|answer| answer.is_tie).count();
@@ -167,15 +174,15 @@ pub fn document(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)
     let kind = |kind: &Kind| json!({ "card": kind.card, "cards_per_server": kind.cards, "arguments": kind.tried.iter().cloned().collect::<serde_json::Map<_, _>>() });
     let start_s = 60.0 * asked.arguments.start_minutes;
     let answer = |it: &Answer| {
-        let (low, high) = it.capacity.range;
+        let (low, high) = (it.capacity.low, it.capacity.high);
         json!({
             "server": kind(&it.kind), "servers": it.servers, "cards": it.servers * it.kind.cards, "chance": it.chance,
             "is_calibrated": it.capacity.is_calibrated, "is_tie": it.is_tie,
-            "usd_per_hour": it.cost.map(|cost| cost.0), "usd_per_day": it.cost.map(|cost| cost.1),
+            "usd_per_hour": it.cost,
             "usd_per_million_tokens": per_million(asked, it), "server_hours_per_day": it.server_hours,
             "requests_per_s_of_one": { "best": it.capacity.best, "low": low, "high": high },
             "missed_first": it.capacity.limited_by,
-            "recovery_s": it.capacity.recovery_s(asked.traffic.peak(), it.servers, 1, start_s),
+            "recovery_s": it.capacity.recovery_s(asked.traffic.peak(), it.servers, start_s),
         })
     };
     json!({
