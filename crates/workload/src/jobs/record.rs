@@ -267,10 +267,10 @@ impl Recorder {
                 };
                 goes_on && self.ended[*at].job == call.job
             };
-            let calls = self.by_prompt.get(&node)?.iter().filter(is_begin);
+            let mut calls = self.by_prompt.get(&node)?.iter().filter(is_begin);
             let is_free = |(at, _): &&(usize, Vec<u8>)| self.ended[*at].went_on_ns.is_none();
             let free = calls.clone().find(is_free);
-            free.or_else(|| calls.last()).map(|(at, _)| *at)
+            free.or_else(|| calls.next_back()).map(|(at, _)| *at)
         })
     }
 
