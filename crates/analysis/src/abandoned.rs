@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use inferometer_model::metrics::{PassData, ttft};
 use inferometer_model::sample::Quantity;
-use inferometer_model::{Finding, Nanos, Observed, Outcome, Phase, Timeline, code};
+use inferometer_model::{
+    Finding, Nanos, Observed, Outcome, Phase, Timeline, code, stats::VALUES_KEPT,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::{Quantiles, quantiles};
@@ -73,8 +75,9 @@ pub struct Stay {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AbandonedFold {
     summary: AbandonedSummary,
+    /// When clients left, as far as values are kept.
     leaves: Vec<Nanos>,
-    /// When each completed request was sent, and its TTFT.
+    /// When each completed request was sent, and its TTFT; as far as values are kept.
     others: Vec<(Nanos, f64)>,
 }
 
@@ -105,9 +108,11 @@ impl AbandonedFold {
                 self.summary.left += 1;
                 self.summary.before_first_token += u64::from(phase != Phase::BetweenEvents);
                 self.summary.received_tokens += u64::from(timeline.counted.0);
-                self.leaves.push(ended);
+                if self.leaves.len() < VALUES_KEPT {
+                    self.leaves.push(ended);
+                }
             }
-            (Outcome::Complete, _) => {
+            (Outcome::Complete, _) if self.others.len() < VALUES_KEPT => {
                 let ttft = ttft::from_sent(timeline);
                 self.others.extend(record.send_start.zip(ttft));
             }

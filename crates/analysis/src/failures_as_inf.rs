@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use inferometer_model::metrics::{Value, e2e, ttft};
 use inferometer_model::stats::{Distribution, Sample};
-use inferometer_model::{Definition, Timeline, json::one_of};
+use inferometer_model::{Definition, OutcomeKind, Timeline, json::one_of};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
@@ -20,7 +20,7 @@ const NEVER_MS: f64 = 1e12;
 /// The latencies of a pass in which every failed request counts as infinite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailuresAsInf {
-    /// The number of requests that did not complete, whatever their outcome.
+    /// The number of requests that did not complete, without those whose clients left.
     pub failed: u64,
     /// The percentiles, under the metric's key in results. A metric is absent if no completed request has a value for
     /// it. Exception: if all requests failed, every metric is present, and all percentiles are infinite.
@@ -93,8 +93,9 @@ pub(crate) struct FailuresAsInfFold {
 impl FailuresAsInfFold {
     /// Adds a request, whatever its outcome.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
-        if !timeline.record.outcome.is_complete() {
-            self.failed += 1;
+        let outcome = timeline.record.outcome.kind();
+        self.failed += u64::from(outcome.is_failed());
+        if outcome != OutcomeKind::Complete {
             return;
         }
         for (at, metric) in METRICS.iter().enumerate() {
@@ -146,7 +147,7 @@ fn tail(all: &Distribution, finite: u64) -> Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_model::outcome::Outcome;
+    use inferometer_model::outcome::{Outcome, Phase};
     use inferometer_model::record::{Event, EventKind, Read, Record};
     use inferometer_model::time::Nanos;
 
@@ -194,6 +195,12 @@ mod tests {
         assert_eq!((tail.p50.0, tail.p99.0), (51.0, f64::INFINITY));
         // Without a failure, the percentiles are the ordinary ones.
         assert_eq!(folded(101, 0).latencies["e2e_from_due_ms"].max.0, 102.0);
+        // A client that leaves is no failure.
+        let mut fold = FailuresAsInfFold::default();
+        let mut left = Record::planned(0, 0, Nanos::ZERO);
+        left.outcome = Outcome::Abandoned { phase: Phase::BetweenEvents };
+        fold.add(&Timeline::new(&left));
+        assert_eq!(fold.finish(), FailuresAsInf::default());
         // If no request completed, no value is finite.
         assert_eq!(folded(0, 3).latencies["e2e_ms"].p50.0, f64::INFINITY);
     }

@@ -19,7 +19,7 @@ use inferometer_model::metrics::{
 };
 use inferometer_model::{
     Definition, Detail, Nanos, Observed, Outcome, OutcomeCounts, PassKind, PassPlan, Record,
-    StopReason, Timeline, TokensFrom, load::KeptConstant,
+    StopReason, Timeline, TokensFrom, load::KeptConstant, load::Stages,
     metrics::request_objective::RequestObjective,
 };
 use inferometer_plan::template::BlockPass;
@@ -56,7 +56,8 @@ pub struct PassFold {
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
     abandoned: Option<AbandonedFold>,
-    recovery: RecoveryFold,
+    /// Absent if the load has no stages: a class of the workload may have the same name.
+    recovery: Option<RecoveryFold>,
     structured: StructuredSummary,
     ttft: TtftFold,
     classes: ClassFold,
@@ -105,7 +106,7 @@ impl PassFold {
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
             abandoned: None,
-            recovery: RecoveryFold::default(),
+            recovery: (pass.stages() != Stages::default()).then(RecoveryFold::default),
             structured: StructuredSummary::default(),
             ttft: TtftFold::default(),
             classes: ClassFold::default(),
@@ -195,16 +196,14 @@ impl PassFold {
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.add_outcome(record, 1);
-        let is_left = matches!(record.outcome, Outcome::Abandoned { .. });
-        // Whether such a request would have failed, or met the objectives, is unknown.
-        self.data.planned += u64::from(!is_left);
         self.abandoned.iter_mut().for_each(|fold| fold.add(timeline));
         self.data.streamed |= record.streamed;
         self.instrument.add(timeline);
         let complete = record.outcome.is_complete();
         let is_met = |objective: &RequestObjective| objective.is_met(timeline);
         let met = complete && self.data.met.is_some() && self.objectives.iter().all(is_met);
-        self.recovery.add(record, self.data.met.map(|_| met));
+        let is_judged = self.data.met.map(|_| met);
+        self.recovery.iter_mut().for_each(|fold| fold.add(record, is_judged));
         let at = self.course.add(timeline, met);
         self.classes.add(timeline, at);
         self.parts.add(timeline, at);
@@ -232,7 +231,6 @@ impl PassFold {
     pub fn add_never_begun(&mut self, timeline: &Timeline<'_>, count: u32) {
         let record = timeline.record;
         self.add_outcome(record, u64::from(count));
-        self.data.planned += u64::from(count);
         self.data.streamed |= record.streamed;
         for _ in 0..count {
             self.classes.add(timeline, None);
@@ -249,6 +247,9 @@ impl PassFold {
     fn add_outcome(&mut self, record: &Record, count: u64) {
         let detail = record.detail.as_ref();
         self.outcomes.add_times(record.outcome, count);
+        // Whether a request whose client left would have failed, or met the objectives, is unknown.
+        let is_left = matches!(record.outcome, Outcome::Abandoned { .. });
+        self.data.planned += if is_left { 0 } else { count };
         self.stopped = self.stopped.or_else(|| detail?.stop_reason());
         self.is_interrupted |= detail == Some(&Detail::Interrupted);
     }
@@ -364,7 +365,7 @@ impl PassFold {
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             abandoned,
-            recovery: self.recovery.finish(),
+            recovery: self.recovery.map(RecoveryFold::finish).unwrap_or_default(),
             latencies,
             figures: Figures::each(|metric| figure(metric).filter(|_| !is_field(metric))),
             intervals,

@@ -157,6 +157,11 @@ pub struct PassSummary {
 }
 
 impl PassSummary {
+    /// Planned requests, without those whose clients left: the denominator of failures and of the attainment.
+    pub fn judged(&self) -> u64 {
+        self.planned.saturating_sub(self.outcomes.abandoned)
+    }
+
     /// Whether the client's token count came with the answers. A count of events, or of another tokenizer, cannot be
     /// compared with the server's count.
     pub(crate) fn is_counted_by_usage(&self) -> bool {

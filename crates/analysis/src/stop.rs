@@ -95,6 +95,8 @@ pub struct StopWatch {
     begun: Vec<Begun>,
     ended: u64,
     failed: u64,
+    /// Requests whose clients left: it is unknown whether they would have failed.
+    left: u64,
     next_look: usize,
 }
 
@@ -108,6 +110,7 @@ impl StopWatch {
             begun: Vec::new(),
             ended: 0,
             failed: 0,
+            left: 0,
             next_look: FIRST_LOOK,
         })
     }
@@ -119,6 +122,7 @@ impl StopWatch {
         }
         self.ended += 1;
         self.failed += u64::from(!figures.complete);
+        self.left += u64::from(figures.is_left);
         // Saturation would have been detected within so many requests, so further requests are not stored.
         if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
             self.begun.extend(figures.sent.map(|sent| Begun {
@@ -169,7 +173,8 @@ impl StopWatch {
     }
 
     fn has_failed(&self) -> bool {
-        let of = self.planned.unwrap_or(self.ended.max(FEWEST_JUDGED));
+        let of = self.planned.map(|planned| planned.saturating_sub(self.left));
+        let of = of.unwrap_or((self.ended - self.left).max(FEWEST_JUDGED));
         self.rule.at_error_rate.is_some_and(|most| self.failed as f64 > most * of as f64)
     }
 
@@ -252,6 +257,17 @@ mod tests {
             requests.iter().for_each(|one| fold.add(one.due, one.first, one.ended, one.complete));
             fold.finish()
         };
+        // Clients that leave are no failures, and no part of the requests that may fail.
+        let rule_of_errors = StopPlan { when_saturated: false, at_error_rate: Some(0.5) };
+        let ends = |share_left: u32| {
+            let left = |one: &RequestFigures| {
+                let is_left = one.complete && one.index % 4 < share_left;
+                RequestFigures { is_left, complete: one.index % 5 >= 2, ..*one }
+            };
+            let requests: Vec<RequestFigures> = refusing(1.0).iter().map(left).collect();
+            StopWatch::of(rule_of_errors, &pass).and_then(|watch| watch.stops_at(&requests))
+        };
+        assert!(ends(0).is_none() && ends(4).is_some(), "{:?} {:?}", ends(0), ends(4));
         let requests = refusing(20.0);
         assert_eq!((stops_at(&requests), growth_of(&requests)), (None, None));
         // If answers take one second, the start-up is long over, and the server keeps up.

@@ -117,7 +117,7 @@ fn goodput(summary: &Summary) -> Table {
         Some([
             left("Pass", cell.place(pass)),
             left("Objectives of each request", &goodput.objectives),
-            right("Met / planned", format!("{} / {}", count(goodput.met), count(pass.planned))),
+            right("Met / planned", format!("{} / {}", count(goodput.met), count(pass.judged()))),
             right("Attainment (%)", attainment),
             right("Goodput (requests/s)", rate),
         ])
@@ -146,7 +146,7 @@ fn failures_as_inf(summary: &Summary) -> Table {
                 left("Pass", cell.place(pass)),
                 right(
                     "Failed / planned",
-                    format!("{} / {}", count(found.failed), count(pass.planned)),
+                    format!("{} / {}", count(found.failed), count(pass.judged())),
                 ),
                 left("Latency (ms)", metric.title),
                 right("P50", value(tail.p50)),

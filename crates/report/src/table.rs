@@ -275,7 +275,7 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
 /// The failed requests of a pass, by their outcomes.
 pub(crate) fn failed(pass: &PassSummary) -> OutcomeCounts {
     let mut why = pass.outcomes;
-    why.complete = 0;
+    (why.complete, why.abandoned) = (0, 0);
     if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
         // Requests that were cancelled or skipped for these reasons are not failures: a finding reports
         // them.
@@ -289,7 +289,7 @@ pub(crate) fn failed_of_all(summary: &Summary) -> String {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let [failed, planned] = [
         passes().map(|pass| failed(pass).failed()).sum(),
-        passes().map(|pass| pass.planned).sum::<u64>(),
+        passes().map(PassSummary::judged).sum::<u64>(),
     ];
     match failed {
         0 => String::new(),
@@ -305,7 +305,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
             "{}: {} of {} requests failed ({why}); figures cover the {} that completed",
             cell.place(pass),
             count(why.failed()),
-            count(pass.planned),
+            count(pass.judged()),
             count(pass.outcomes.complete),
         )
     };

@@ -160,14 +160,14 @@ fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
 }
 
 /// The number of failed requests of a pass, and the number of its requests. If the pass was ended early, the
-/// cancelled and skipped requests are in neither number.
+/// cancelled and skipped requests are in neither number; requests whose clients left never are.
 pub(crate) fn failures(pass: &PassSummary) -> [u64; 2] {
     let outcomes = &pass.outcomes;
     let ended_early = match pass.stopped {
         Some(_) => outcomes.cancelled + outcomes.skipped,
         None => 0,
     };
-    [outcomes.failed() - ended_early, outcomes.total() - ended_early]
+    [outcomes.failed() - ended_early, outcomes.total() - outcomes.abandoned - ended_early]
 }
 
 /// The command that resumes a run.

@@ -1,7 +1,7 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
-use inferometer_model::{Timeline, load::KeptConstant, stats::VALUES_KEPT};
+use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant, stats::VALUES_KEPT};
 
 use super::{lockstep::Lockstep, sent::SentRequest};
 
@@ -61,7 +61,8 @@ impl Course {
             tokens.map_or(0, |output| output.saturating_add(record.input_tokens().unwrap_or(0)));
         let ended = record.ended.unwrap_or(send);
         let (index, due) = (record.index, record.due);
-        self.0.push(SentRequest { send, index, due, ended, tokens, all_tokens, met });
+        let is_left = record.outcome.kind() == OutcomeKind::Abandoned;
+        self.0.push(SentRequest { send, index, due, ended, tokens, all_tokens, met, is_left });
         Some(self.0.len() as u32 - 1)
     }
 

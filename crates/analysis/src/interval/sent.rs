@@ -15,6 +15,8 @@ pub(crate) struct SentRequest {
     pub all_tokens: u32,
     /// Whether the request met all objectives of the goodput.
     pub met: bool,
+    /// Whether its client left: it is unknown whether it would have met them.
+    pub is_left: bool,
 }
 
 impl SentRequest {

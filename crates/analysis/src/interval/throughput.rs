@@ -84,7 +84,7 @@ impl RateIntervals {
             goodput_per_s: match layout.begins_at_once {
                 true => rate(|sent| f64::from(u8::from(sent.met))),
                 // In an open loop, the arrivals determine how many requests there are per second.
-                false => attainment.map(|ends| ends.map(|end| end * per_s)),
+                false => attainment.map(|ends| ends.map(|end| end * judged(layout) / duration_s)),
             },
             attainment,
         }
@@ -101,18 +101,24 @@ fn mean(layout: &Layout, of: fn(&SentRequest) -> f64) -> Option<[f64; 2]> {
     Some(Series::new(layout, &parts)?.mean()?.interval)
 }
 
-/// The 95 % interval of the share of requests that met all objectives: Wilson's interval of as many independent requests
-/// as would give the same error.
+/// The number of requests whose clients stayed.
+fn judged(layout: &Layout) -> f64 {
+    layout.sent.iter().filter(|sent| !sent.is_left).count() as f64
+}
+
+/// The 95 % interval of the share of requests that met all objectives, of those whose clients stayed: Wilson's interval of
+/// as many independent requests as would give the same error.
 fn attainment(layout: &Layout) -> Option<[f64; 2]> {
-    let n = layout.sent.len() as f64;
+    let n = judged(layout);
     let met = layout.sent.iter().filter(|sent| sent.met).count() as f64;
     // The error is that of the more frequent answer: an error larger than the value would be unknown.
     let more_frequent = 2.0 * met >= n;
     let part = |(&rank, at): (&u32, u32)| {
-        let is_counted = layout.sent[rank as usize].met == more_frequent;
-        Contribution { at, total: f64::from(u8::from(is_counted)), weight: 1.0 }
+        let sent = &layout.sent[rank as usize];
+        let total = f64::from(u8::from(sent.met == more_frequent));
+        (!sent.is_left).then_some(Contribution { at, total, weight: 1.0 })
     };
-    let parts: Vec<Contribution> = layout.ranks.iter().zip(0..).map(part).collect();
+    let parts: Vec<Contribution> = layout.ranks.iter().zip(0..).filter_map(part).collect();
     let [low, high] = Series::new(layout, &parts)?.mean()?.interval;
     let (share, error) = (met / n, (high - low) / 2.0 / NORMAL_975);
     let trials = if error > 0.0 { (share * (1.0 - share) / error.powi(2)).min(n) } else { n };

@@ -125,6 +125,7 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
         due: found.due,
         ended: Some(found.ended),
         complete: found.finish != Finish::Ignored,
+        is_left: false,
         is_rate_limited: false,
         sent: Some(found.due),
         output_tokens: found.output,

@@ -4,7 +4,7 @@ use crate::metrics::definition::{OnRequests, Pending};
 use crate::metrics::gaps::Gaps;
 use crate::metrics::registry;
 use crate::metrics::slo::JudgedMetric;
-use crate::{Definition, Nanos, Outcome, Timeline};
+use crate::{Definition, Nanos, Outcome, OutcomeKind, Timeline};
 
 /// The maximum number of metrics by which a request can be judged: the capacity of [`RequestFigures::values`].
 pub const MOST_JUDGED: usize = 14;
@@ -35,6 +35,8 @@ pub struct RequestFigures {
     /// Whether the request did not fail. True for a request that was cut off, because its figures are those of the best
     /// case.
     pub complete: bool,
+    /// Whether the client left before the answer was complete.
+    pub is_left: bool,
     /// Whether the server refused the request because the client sends too many (HTTP status 429).
     pub is_rate_limited: bool,
     /// When the request was sent; absent if it was not sent.
@@ -63,6 +65,7 @@ impl RequestFigures {
             due: record.due,
             ended: record.ended,
             complete: !record.outcome.kind().is_failed(),
+            is_left: record.outcome.kind() == OutcomeKind::Abandoned,
             is_rate_limited: record.outcome == Outcome::Rejected { status: 429 },
             sent: record.send_start,
             first: timeline.first_visible().map(|first| timeline.events[first].arrival),
@@ -96,6 +99,7 @@ impl RequestFigures {
             due,
             ended: Some(at),
             complete: true,
+            is_left: false,
             is_rate_limited: false,
             sent,
             first,

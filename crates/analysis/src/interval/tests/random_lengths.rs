@@ -1,6 +1,7 @@
 //! Closed loops whose answers have random lengths.
 
 use inferometer_model::metrics::request_objective;
+use inferometer_model::{Outcome, Phase};
 
 use super::*;
 
@@ -15,8 +16,8 @@ fn held_and_half(of: impl Fn(u64) -> (Option<f64>, Option<[f64; 2]>)) -> (usize,
 }
 
 /// A closed loop of 16 whose answers have exponentially distributed lengths. A token takes 10 ms. Every third request on
-/// average is of class `a`, and the goodput counts answers of less than 300 ms.
-fn with_random_lengths(seed: u64) -> PassSummary {
+/// average is of class `a`, and the goodput counts answers of less than 300 ms. `left` is the share of clients that leave.
+fn with_random_lengths(seed: u64, left: f64) -> PassSummary {
     let mut rng = seed::rng(seed, &["lengths"]);
     let objectives = request_objective::parse("e2e<300ms").unwrap();
     let plan = PassPlan::closed(16, Bound::requests(400));
@@ -27,6 +28,9 @@ fn with_random_lengths(seed: u64) -> PassSummary {
         let mut record = steady(free_ms[slot], 10.0, 10.0, tokens);
         record.index = index;
         record.class = (seed::unit(&mut rng) < 1.0 / 3.0).then(|| "a".into());
+        if left > 0.0 && seed::unit(&mut rng) < left {
+            record.outcome = Outcome::Abandoned { phase: Phase::BetweenEvents };
+        }
         fold.add(&Timeline::new(&record));
         free_ms[slot] += 10.0 * f64::from(tokens);
     }
@@ -34,9 +38,19 @@ fn with_random_lengths(seed: u64) -> PassSummary {
 }
 
 #[test]
+fn clients_that_left_are_neither_in_the_attainment_nor_in_its_interval() {
+    for seed in 0..20 {
+        let met = with_random_lengths(seed, 0.3).goodput.expect("goodput");
+        let (value, [low, high]) = met.attainment.zip(met.attainment_ci).expect("an interval");
+        assert!((0.4..0.7).contains(&value), "{value}");
+        assert!((f64::midpoint(low, high) - value).abs() < 0.01, "{value}: {low} to {high}");
+    }
+}
+
+#[test]
 fn the_rates_of_a_closed_loop_include_the_end_of_its_longest_answer() {
     type Figure<'a> = &'a dyn Fn(&PassSummary) -> (Option<f64>, Option<[f64; 2]>);
-    let passes: Vec<PassSummary> = (0..200).map(with_random_lengths).collect();
+    let passes: Vec<PassSummary> = (0..200).map(|seed| with_random_lengths(seed, 0.0)).collect();
     let met = |pass: &PassSummary| pass.goodput.clone().unwrap();
     let cases: [(&str, Figure<'_>); 5] = [
         ("requests/s", &|pass| (pass.requests_per_s, pass.requests_per_s_ci)),
