@@ -4,7 +4,7 @@
 //! of met requests, in the order in which they were due, with the greatest likelihood. Its interval has all
 //! changes whose likelihood ratio is below the 95 % point of Hansen, Sample splitting and threshold estimation
 //! (Econometrica 68, 2000), table 1. That there is a change is tested with the 95 % point of Andrews (Econometrica 61,
-//! 1993), table 1.
+//! 1993), table 1. The objectives hold again if more than half of the requests from then on met them.
 
 use std::collections::BTreeMap;
 
@@ -101,15 +101,16 @@ fn recovery(stage: u32, met_before: f64, requests: &[(Nanos, bool)]) -> Option<R
     for index in 1..requests.len() {
         until += f64::from(u8::from(requests[index - 1].1));
         let (n, rest) = (index as f64, count - index as f64);
-        if until / n < (all - until) / rest {
-            changes.push((index, deviance(until, n) + deviance(all - until, rest), until / n));
+        let (before, after) = (until / n, (all - until) / rest);
+        if before != after {
+            changes.push((index, deviance(until, n) + deviance(all - until, rest), before, after));
         }
     }
     let best = changes.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let is_change = |least: f64| deviance(all, count) - least > CRITICAL_CHANGE;
-    let Some(&(index, least, met_until)) = best.filter(|best| is_change(best.1)) else {
+    let Some(&(index, least, met_until, met_after)) = best.filter(|best| is_change(best.1)) else {
         // The share is the same in the whole stage: most requests met the objectives, or most missed them.
-        let holds = whole > 0.5;
+        let holds = whole > 0.5 && whole >= met_before;
         return Some(Recovery {
             seconds: holds.then_some(0.0),
             ci: holds.then_some([0.0, 0.0]),
@@ -117,15 +118,19 @@ fn recovery(stage: u32, met_before: f64, requests: &[(Nanos, bool)]) -> Option<R
             ..found
         });
     };
+    if met_after <= met_until.max(0.5) {
+        return Some(found);
+    }
     let limit = least + CRITICAL_PLACE;
-    let mut within = changes.iter().filter(|change| change.1 <= limit).map(|change| change.0);
+    let is_within = |change: &&(usize, f64, f64, f64)| change.1 <= limit && change.2 < change.3;
+    let mut within = changes.iter().filter(is_within).map(|change| change.0);
     let first = within.next()?;
     let last = within.next_back().unwrap_or(first);
     Some(Recovery {
         met_until,
         seconds: Some(at(index)),
         ci: Some([at(first - 1), at(last)]),
-        met_after: Some(share(&requests[index..])),
+        met_after: Some(met_after),
         ..found
     })
 }
@@ -146,6 +151,10 @@ pub fn recovery_findings(recoveries: &[Recovery]) -> Vec<Finding> {
                 "In stage {stage}, the objectives on requests hold from its first request on: {} of the requests met them, \
                  {} in the stage before.",
                 percent(after),
+                percent(found.met_before)
+            ),
+            _ if found.met_until < found.met_before => format!(
+                "In stage {stage}, fewer requests met the objectives than in the stage before: {until} after {}.",
                 percent(found.met_before)
             ),
             _ => format!(
@@ -207,5 +216,19 @@ mod tests {
         assert_eq!((at_once.seconds, at_once.ci), (Some(0.0), Some([0.0, 0.0])));
         let never = found(1, 99.0, [0.98, 0.0]).expect("a recovery");
         assert_eq!((never.seconds, never.met_after), (None, None));
+        // A stage that gets worse, and one with a rise that leaves most requests missed.
+        for misses in [[0.05, 0.9], [1.0, 0.8]] {
+            let found = found(1, 18.0, misses).expect("a stage");
+            assert_eq!(
+                (found.seconds, found.ci, found.met_after),
+                (None, None, None),
+                "{misses:?}"
+            );
+        }
+        let fallen =
+            recovery(3, 1.0, &(0..300).map(|at| (Nanos(at), at % 3 > 0)).collect::<Vec<_>>());
+        assert_eq!(fallen.map(|it| it.seconds), Some(None));
+        let told = recovery_findings(&fallen.into_iter().collect::<Vec<_>>());
+        assert!(told[0].message.contains("fewer requests met the objectives"), "{told:?}");
     }
 }
