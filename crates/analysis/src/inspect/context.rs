@@ -1,6 +1,7 @@
 //! Finds requests that filled the context length that a run asks a server for. Such a server cuts a longer prompt, or
 //! the answer, without an error.
 
+use inferometer_model::record::ServerTime;
 use inferometer_model::{Finding, Record, Sampling, code};
 
 /// Compares the tokens of completed requests with the context length.
@@ -18,10 +19,13 @@ impl FullContexts {
     }
 
     pub(super) fn add(&mut self, record: &Record) {
-        let (Some(limit), Some(prompt)) = (self.limit, record.usage.prompt) else { return };
+        // Only Ollama's own API has `num_ctx`, and only its answers state the time of the load.
+        let limit = self.limit.filter(|_| record.server_times.ms(ServerTime::Load).is_some());
+        let (Some(limit), Some(prompt)) = (limit, record.usage.prompt) else { return };
         self.counted += 1;
         let tokens = u64::from(prompt) + u64::from(record.usage.completion.unwrap_or(0));
-        self.full += u64::from(tokens >= limit);
+        let is_whole = record.usage.completion == Some(record.asked_output);
+        self.full += u64::from(tokens > limit || (tokens == limit && !is_whole));
     }
 
     pub(super) fn finding(&self) -> Option<Finding> {

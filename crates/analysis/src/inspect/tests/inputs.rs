@@ -1,6 +1,7 @@
 //! Tests of findings on the prompt tokens of pictures and of inputs of embeddings.
 
 use inferometer_model::Pooled;
+use inferometer_model::record::ServerTime;
 
 use super::*;
 
@@ -40,5 +41,26 @@ fn inputs_of_embeddings_that_a_server_cut_are_a_finding_and_no_other_length() {
         let found = inspect_with(&sampling, &records);
         let codes: Vec<&str> = found.iter().map(|finding| &*finding.code).collect();
         assert_eq!(codes, expected, "{found:?}");
+    }
+}
+
+#[test]
+fn a_context_of_ollama_is_full_if_its_answer_was_cut() {
+    for (prompt, completion, is_ollama, is_found) in [
+        (924, 100, true, false),
+        (924, 99, true, false),
+        (925, 99, true, true),
+        (925, 99, false, false),
+        (925, 100, true, true),
+    ] {
+        let mut sampling = sampling(true, true);
+        sampling.set_num_ctx(1_024);
+        let mut record = good();
+        (record.usage.prompt, record.usage.completion) = (Some(prompt), Some(completion));
+        let load_us = is_ollama.then_some(2_000);
+        record.server_times = record.server_times.with(ServerTime::Load, load_us);
+        let found = inspect_with(&sampling, &[record]);
+        let is = found.iter().any(|finding| finding.code == "context_full");
+        assert_eq!(is, is_found, "{prompt} {completion} {is_ollama}: {found:?}");
     }
 }

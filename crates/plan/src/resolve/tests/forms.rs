@@ -22,7 +22,12 @@ fn requests_to_ollama_ask_for_one_context_for_the_longest_cell_unless_the_plan_s
         let mut spec = Spec { target: Some("http://127.0.0.1:1".into()), ..Spec::default() };
         spec.dialect = keys["dialect"].as_str().map(str::to_owned);
         spec.input_lengths = Some(vec![128, 2_000]);
-        spec.output_lengths = Some(vec![32]);
+        spec.output_lengths = keys["histogram"].is_null().then(|| vec![32]);
+        if !keys["ratio"].is_null() || !keys["histogram"].is_null() {
+            spec.workload.drawn.range_ratio = keys["ratio"].as_f64();
+            let drawn = keys["histogram"].as_str().map(str::to_owned);
+            spec.workload.drawn.output_distribution = drawn;
+        }
         spec.extra_body = keys["body"].as_object().cloned();
         let known = Known { dialects: &["ollama", "tgi"], ..KNOWN };
         spec.resolve(&known).expect("a plan").sampling.num_ctx()
@@ -33,5 +38,9 @@ fn requests_to_ollama_ask_for_one_context_for_the_longest_cell_unless_the_plan_s
     assert_eq!(context(serde_json::json!({"dialect": "ollama"})), Some(3_072));
     assert_eq!(context(serde_json::json!({"dialect": "ollama", "body": other})), Some(3_072));
     assert_eq!(context(serde_json::json!({"dialect": "ollama", "body": own})), Some(4_096));
+    // 3,000 + 48 + 256 tokens.
+    assert_eq!(context(serde_json::json!({"dialect": "ollama", "ratio": 0.5})), Some(4_096));
+    let drawn = serde_json::json!({"dialect": "ollama", "histogram": "uniform:10..9000"});
+    assert_eq!(context(drawn), None);
     assert_eq!(context(serde_json::json!({"dialect": "tgi"})), None);
 }
