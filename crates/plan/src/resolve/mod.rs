@@ -280,7 +280,7 @@ impl Spec {
     }
 
     /// Whether the dialect has no output tokens.
-    fn pools(&self) -> bool {
+    pub(crate) fn pools(&self) -> bool {
         self.dialect.as_deref().is_some_and(is_pooling)
     }
 

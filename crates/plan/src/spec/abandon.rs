@@ -16,7 +16,13 @@ impl Spec {
         if abandon.is_none() {
             mistakes.add("abandon", format!("`{text}` does not say who leaves when; {FORM}"));
         }
-        if self.stream == Some(false)
+        if abandon.is_some_and(|it| it.share >= 1.0) {
+            mistakes.add(
+                "abandon",
+                "all clients leave, so nothing is measured; give a share below 100%",
+            );
+        }
+        if (self.stream == Some(false) || self.pools())
             && abandon.is_some_and(|it| !matches!(it.after, LeaveAfter::Time(_)))
         {
             let problem = "counts tokens as they arrive, but answers are not streamed; give a time, such as after=500ms";
@@ -57,6 +63,7 @@ fn read(text: &str) -> Option<Abandon> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_model::pooled::EMBEDDINGS;
     use std::time::Duration;
 
     #[test]
@@ -71,6 +78,16 @@ mod tests {
             assert_eq!(found, Some(Abandon { share, after, by_reset }), "{text}");
             let shown = found.map(|it| it.to_string()).unwrap_or_default();
             assert_eq!(read(&shown), found, "{shown}");
+        }
+        for (text, stream, dialect, problem) in [
+            ("100%,after=1s", None, None, "all clients leave"),
+            ("10%,after=2tok", Some(false), None, "not streamed"),
+            ("10%,after=2tok", None, Some(EMBEDDINGS), "not streamed"),
+        ] {
+            let (abandon, dialect) = (Some(text.into()), dialect.map(str::to_owned));
+            let mut mistakes = Mistakes::default();
+            Spec { abandon, stream, dialect, ..Spec::default() }.abandon(&mut mistakes);
+            assert!(mistakes.0.len() == 1 && mistakes.0[0].problem.contains(problem), "{text}");
         }
         for text in [
             "", "10%", "0%,after=1s", "10%,after=0tok", "10%,after=soon",

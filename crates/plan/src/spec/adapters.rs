@@ -6,8 +6,8 @@ use super::{Mistakes, Spec};
 
 /// The most adapters of a plan.
 const MOST: usize = 4_096;
-const FORM: &str = "write names with weights, such as sql:3,chat:1 or lora-{1..16}; then zipf=1.2 for weights by rank, and \
-                    shift=100 to move the ranks on by one name after each 100 requests";
+const FORM: &str = "write names with weights, such as sql:3,chat:1, or without, such as lora-{1..16}, and zipf=1.2 for weights by \
+                    rank; then shift=100 to move the ranks on by one name after each 100 requests";
 
 impl Spec {
     /// The mix of adapters; `None` if requests name only the model.
@@ -32,15 +32,21 @@ impl Spec {
 
 fn read(text: &str) -> Option<AdapterPlan> {
     let mut plan = AdapterPlan { names: Vec::new(), weights: Vec::new(), shift: None };
-    let mut zipf = None;
+    let (mut zipf, mut is_weighted) = (None, false);
     for part in text.split(',').map(str::trim) {
         if let Some(exponent) = part.strip_prefix("zipf=") {
-            zipf = Some(exponent.parse::<f64>().ok().filter(|it| *it > 0.0 && it.is_finite())?);
+            let exponent = exponent.parse::<f64>().ok();
+            let exponent = exponent.filter(|it| *it > 0.0 && it.is_finite() && zipf.is_none())?;
+            zipf = Some(exponent);
         } else if let Some(count) = part.strip_prefix("shift=") {
-            plan.shift = Some(count.parse().ok().filter(|count| *count > 0)?);
+            let count = count.parse().ok().filter(|count| *count > 0 && plan.shift.is_none())?;
+            plan.shift = Some(count);
         } else {
             let (name, weight) = match part.rsplit_once(':').map(|(name, it)| (name, it.parse())) {
-                Some((name, Ok(weight))) => (name, weight),
+                Some((name, Ok(weight))) => {
+                    is_weighted = true;
+                    (name, weight)
+                }
                 _ => (part, 1.0),
             };
             let names = named(name)?;
@@ -50,6 +56,9 @@ fn read(text: &str) -> Option<AdapterPlan> {
         if plan.names.len() > MOST {
             return None;
         }
+    }
+    if zipf.is_some() && is_weighted {
+        return None;
     }
     if let Some(exponent) = zipf {
         let ranks = (1..=plan.names.len()).map(|rank| (rank as f64).powf(-exponent));
@@ -89,9 +98,10 @@ mod tests {
             let plan = read(text).expect(text);
             assert_eq!((&*names(&plan), &plan.weights, plan.shift), (expected, &weights, shift));
         }
-        for text in
-            ["", "a,a", "a:0", "a:-1", "a,zipf=0", "a,shift=0", "l{2..1}", "l{1..99999}", "zipf=1"]
-        {
+        for text in [
+            "", "a,a", "a:0", "a:-1", "a,zipf=0", "a,shift=0", "l{2..1}", "l{1..99999}", "zipf=1",
+            "a:2,b,zipf=1", "a,b,zipf=1,zipf=2", "a,b,shift=1,shift=2",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }
