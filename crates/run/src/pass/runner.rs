@@ -13,7 +13,7 @@ use inferometer_model::{Nanos, PassPlan, Process, Sampling, Source};
 use inferometer_net::http::proxy::{Proxy, Tunnelled};
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
-use inferometer_plan::{Plan, Procedure, spec::limits::MAX_IN_FLIGHT};
+use inferometer_plan::{Plan, Procedure, spec::limits::MAX_IN_FLIGHT, stop::StopPlan};
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::FieldChange;
 
@@ -80,7 +80,7 @@ impl PassPart {
 }
 
 impl<N: Network> PassRunner<N> {
-    /// Runs a pass to its end.
+    /// Runs a pass that is not measured to its end: it does not end early, and no client leaves.
     ///
     /// # Errors
     /// When the system can no longer wait for sockets, or refuses a thread.
@@ -92,7 +92,8 @@ impl<N: Network> PassRunner<N> {
         recorder: R,
         live: Arc<Live>,
     ) -> io::Result<PlayedPass<R>> {
-        self.play_part(plan, begin, PassPart::whole(), source, recorder, live)
+        let plan = Plan { stop: StopPlan::default(), abandon: None, ..plan.clone() };
+        self.play_part(&plan, begin, PassPart::whole(), source, recorder, live)
     }
 
     /// Runs this process's part of a pass to its end.

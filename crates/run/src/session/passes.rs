@@ -9,7 +9,7 @@ use inferometer_model::{
     CellPlan, Finding, Observed, OutcomeCounts, PassPlan, Record, Source, code, digits,
 };
 use inferometer_net::spawn_scoped;
-use inferometer_plan::{Plan, Procedure, stop::StopPlan};
+use inferometer_plan::Procedure;
 use inferometer_store::{Ending, PassBegin, StoreError};
 use inferometer_workload::PromptScope;
 
@@ -71,11 +71,9 @@ impl<N: Network> Session<'_, N> {
         let label = format!("{cell}, warm-up");
         let started = WarmUpStarted { label, cell, live: Arc::clone(&live) };
         self.request.events.emit(Event::WarmUpStarted(&started));
-        // Only measured passes may end early.
-        let unwatched = Plan { stop: StopPlan::default(), ..plan.clone() };
         let PlayedPass { recorder: Unrecorded(outcomes), .. } = self
             .runner
-            .play(&unwatched, &begin, requests.source, Unrecorded::default(), live)
+            .play(plan, &begin, requests.source, Unrecorded::default(), live)
             .map_err(RunError::Sockets)?;
         self.request.events.emit(Event::WarmUpEnded);
         if outcomes.failed() > 0 && !self.runner.interrupted() && !self.runner.is_late() {

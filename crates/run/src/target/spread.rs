@@ -25,8 +25,6 @@ pub struct ServerSpread {
     pub salt: String,
     /// The number of this rank.
     pub rank: u32,
-    /// The number from which the identities of requests in a tracer are computed; 0: they have none.
-    pub trace: u64,
 }
 
 impl ServerSpread {
@@ -41,7 +39,6 @@ impl ServerSpread {
         Self {
             others: ready.others.iter().map(both).collect(),
             tls: ready.others.iter().filter_map(secured).collect(),
-            trace: if spread.traceparent { new_trace(salt, rank) } else { 0 },
             plan: spread,
             salt: salt.to_owned(),
             rank,
@@ -60,19 +57,20 @@ impl ServerSpread {
         self.others.iter().map(|(_, endpoint)| endpoint.clone()).collect()
     }
 
-    /// The headers that mark the sessions of a pass.
+    /// The headers that mark the sessions of a pass. Each pass has its own number for traces, because passes that are not
+    /// recorded have the numbers of others.
     pub(crate) fn sessions(&self, begin: &PassBegin) -> SessionHeaders {
         SessionHeaders {
             header: self.plan.session_header.clone(),
             cookie: self.plan.session_cookie.clone(),
             scope: format!("{} pass {}", self.salt, begin.pass),
             rank: self.rank,
-            trace: self.trace,
+            trace: if self.plan.traceparent { new_trace(&self.salt, self.rank) } else { 0 },
         }
     }
 }
 
-/// A number that no other run and no other rank has, and that is not 0.
+/// A number that no other pass and no other rank has, and that is not 0.
 fn new_trace(salt: &str, rank: u32) -> u64 {
     let text = format!("{salt} {rank} {} {}", std::process::id(), wall_clock_ns());
     u64::from_str_radix(&sha256_hex(text.as_bytes())[..16], 16).unwrap_or(1).max(1)
