@@ -245,7 +245,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 record.ended = self.now;
                 record.cached = output.cached;
                 record.finish = finish;
-                self.leaving.retain(|(_, id)| *id != output.id);
+                self.stay(output.id);
                 self.counting.remove(&output.id);
                 self.ended(request, complete, load, source);
             } else if self.has_enough(output.id) {
@@ -296,6 +296,14 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
         }
     }
 
+    /// The client of a request does not leave at an instant any more.
+    fn stay(&mut self, id: RequestId) {
+        let after = self.clients.leavers.map(|leavers| leavers.abandon.after);
+        if let Some(LeaveAfter::Time(time) | LeaveAfter::NoToken(time)) = after {
+            self.leaving.remove(&(self.records[id.0 as usize].sent + time, id));
+        }
+    }
+
     fn leave(
         &mut self,
         id: RequestId,
@@ -313,15 +321,14 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
     fn add_tokens(&mut self, id: RequestId, count: u32) {
         let request = id.0 as usize;
         let record = &mut self.records[request];
-        if record.first_token.is_none() {
-            record.first_token = Some(self.now);
-            let leavers = self.clients.leavers.map(|leavers| leavers.abandon.after);
-            if matches!(leavers, Some(LeaveAfter::NoToken(_))) {
-                self.leaving.retain(|(_, leaving)| *leaving != id);
-            }
-        }
+        let is_first = record.first_token.is_none();
+        record.first_token.get_or_insert(self.now);
         record.last_token = Some(self.now);
         record.output += count;
+        let leavers = self.clients.leavers.map(|leavers| leavers.abandon.after);
+        if is_first && matches!(leavers, Some(LeaveAfter::NoToken(_))) {
+            self.stay(id);
+        }
         if let Some(on_tokens) = &mut self.on_tokens
             && on_tokens(TokenArrival { request, at: self.now, count }).is_break()
         {

@@ -7,20 +7,28 @@ use inferometer_plan::AdapterPlan;
 
 use crate::{PromptScope, RequestBatch};
 
-/// The class of the first request of each adapter in a run: a server may have to load the adapter.
+/// The class of the first request of each adapter among the requests of a run with one input length, those of warm-ups
+/// included: a server may have to load the adapter.
 const FIRST_USE: &str = "first use";
 
 /// Chooses the adapters of requests. The same plan, seed and place in the run give the same adapters.
 #[derive(Clone, Debug)]
 pub struct AdapterMix {
     plan: AdapterPlan,
+    /// For each rank: the sum of the weights up to it.
+    sums: Vec<f64>,
     seed: u64,
 }
 
 impl AdapterMix {
     /// The mix of a plan with this seed.
     pub fn new(plan: AdapterPlan, seed: u64) -> Self {
-        Self { plan, seed }
+        let add = |sum: &mut f64, weight: &f64| {
+            *sum += weight;
+            Some(*sum)
+        };
+        let sums = plan.weights.iter().scan(0.0, add).collect();
+        Self { plan, sums, seed }
     }
 
     /// Names the adapters of the requests of a pass from the index `first` on. The class of a request begins with its
@@ -47,14 +55,10 @@ impl AdapterMix {
 
     /// The adapter of the request with this place in the run.
     fn of(&self, index: u64) -> &str {
-        let AdapterPlan { names, weights, shift } = &self.plan;
-        let mut rest = unit(&mut rng(self.seed, &["adapter", &index.to_string()]))
-            * weights.iter().sum::<f64>();
-        let passes = |weight: &f64| {
-            rest -= weight;
-            rest < 0.0
-        };
-        let rank = weights.iter().position(passes).unwrap_or(names.len() - 1);
+        let AdapterPlan { names, shift, .. } = &self.plan;
+        let at = unit(&mut rng(self.seed, &["adapter", &index.to_string()]))
+            * self.sums.last().unwrap_or(&0.0);
+        let rank = self.sums.partition_point(|sum| *sum <= at).min(names.len() - 1);
         let moved = shift.map_or(0, |count| index / u64::from(count));
         &names[((rank as u64 + moved) % names.len() as u64) as usize]
     }
