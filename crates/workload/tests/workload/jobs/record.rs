@@ -180,14 +180,15 @@ fn a_completion_goes_on_only_if_it_begins_with_a_whole_earlier_prompt() {
 
 /// A call of a named task: key, task, begin and end in milliseconds, messages, and whether its answer calls tools.
 type Named = (u64, Option<&'static str>, i64, i64, Vec<Value>, bool);
+/// What a case is about, its calls, and in the order of their ends the calls that each waits for.
+type Case = (&'static str, Vec<Named>, &'static [&'static [&'static str]]);
 
 #[test]
 fn calls_of_other_tasks_and_models_are_kept_apart_and_late_answers_are_still_found() {
     let begin = vec![user("hi")];
     let next = [&begin[..], &[assistant("hello"), user("more")]].concat();
     let other = vec![user("something else")];
-    // The calls, and in the order of their ends the calls that each waits for.
-    let cases: [(&str, Vec<Named>, &[&[&str]]); 4] = [
+    let cases: [Case; 4] = [
         (
             "equal prompts of two tasks, of which the first goes on",
             vec![
