@@ -18,14 +18,14 @@ fn field(asked: &Request, name: &str) -> String {
     values.next().map_or_else(String::new, |(_, value)| value.to_owned())
 }
 
-/// An answer of two words, with times of a few microseconds, and counts that fill a context of 1,024 tokens.
+/// An answer of two words, with times of a few microseconds. Its prompt was cut to a context of 1,024 tokens.
 fn answer() -> String {
     let word =
         json!({"model": "m", "message": {"role": "assistant", "content": " w"}, "done": false});
     let last = json!({
         "model": "m", "message": {"role": "assistant", "content": ""}, "done": true,
         "done_reason": "length", "total_duration": 9_000, "load_duration": 2_000,
-        "prompt_eval_count": 1_020, "prompt_eval_duration": 3_000, "eval_count": 4,
+        "prompt_eval_count": 1_024, "prompt_eval_duration": 3_000, "eval_count": 4,
         "eval_duration": 4_000,
     });
     let body = format!("{word}\n{word}\n{last}\n");
