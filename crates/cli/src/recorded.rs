@@ -124,9 +124,7 @@ fn answered(api: &Dialect, streams: bool, answer: &Answer) -> Result<Answered, S
     match (reader.verdict().0, &answer.end) {
         (Outcome::Complete, _) => {}
         (_, AnswerEnd::ClientLeft) => return Err("the client left".to_owned()),
-        (_, AnswerEnd::Broken(_)) => {
-            return Err("the answer broke off, or the server was away".to_owned());
-        }
+        (_, AnswerEnd::Broken(why)) => return Err(why.clone()),
         (outcome, _) => return Err(format!("the answer is {outcome}")),
     }
     let parsed = reader.into_parsed();

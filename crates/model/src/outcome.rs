@@ -116,6 +116,16 @@ impl Outcome {
         }
     }
 
+    /// The phase in which the request ended, for outcomes that have one.
+    pub fn phase(self) -> Option<Phase> {
+        match self {
+            Self::Connection { phase } | Self::TimedOut { phase } | Self::Abandoned { phase } => {
+                Some(phase)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the server completed the request.
     pub fn is_complete(self) -> bool {
         self == Self::Complete

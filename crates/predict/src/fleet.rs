@@ -28,6 +28,8 @@ pub struct Capacity {
     pub is_calibrated: bool,
     /// The objective that is missed first.
     pub limited_by: Vec<String>,
+    /// The profile of the engine that was simulated.
+    pub profile: String,
     /// The tokens of a request, of its prompt and of its answer; absent if each request has its own lengths.
     pub tokens: Option<(u32, u32)>,
 }
@@ -70,6 +72,7 @@ pub fn capacity(
         high: range.and_then(|range| range.high).filter(|high| *high > best),
         is_calibrated: range.is_some_and(|range| range.calibrated),
         limited_by: answer.limited_by,
+        profile: config.profile.name.clone(),
         tokens: (input > 0 && output > 0).then_some((input, output)),
     })
 }
@@ -119,7 +122,8 @@ mod tests {
 
     fn capacity(low: f64, high: f64) -> Capacity {
         let (high, limited_by) = (Some(high), Vec::new());
-        Capacity { best: 10.0, low, high, is_calibrated: true, limited_by, tokens: None }
+        let profile = String::new();
+        Capacity { best: 10.0, low, high, is_calibrated: true, limited_by, profile, tokens: None }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use inferometer_model::stats::seed::{rng, unit};
 use inferometer_plan::AdapterPlan;
 
-use crate::{PromptScope, RequestBatch};
+use crate::{PromptScope, RequestBatch, WorkloadError};
 
 /// The class of the first request of each adapter among the requests of a run with one input length, those of warm-ups
 /// included: a server may have to load the adapter.
@@ -33,7 +33,15 @@ impl AdapterMix {
 
     /// Names the adapters of the requests of a pass from the index `first` on. The class of a request begins with its
     /// adapter, or is `first use`.
-    pub(crate) fn add_to(&self, batch: &mut RequestBatch, scope: &PromptScope, first: u64) {
+    ///
+    /// # Errors
+    /// If a request names a model of its own.
+    pub(crate) fn add_to(
+        &self,
+        batch: &mut RequestBatch,
+        scope: &PromptScope,
+        first: u64,
+    ) -> Result<(), WorkloadError> {
         let from = scope.used_before + first;
         let mut used = BTreeSet::new();
         for index in 0..from {
@@ -44,13 +52,16 @@ impl AdapterMix {
         }
         for (index, request) in (from..).zip(&mut batch.requests) {
             let name = self.of(index);
-            request.extra_body.insert("model".to_owned(), name.into());
+            if request.extra_body.insert("model".to_owned(), name.into()).is_some() {
+                return Err(WorkloadError::TwoModels);
+            }
             let class = if used.insert(name) { FIRST_USE } else { name };
             request.class = Some(match request.class.take() {
                 None => class.into(),
                 Some(of_workload) => format!("{class}, {of_workload}").into(),
             });
         }
+        Ok(())
     }
 
     /// The adapter of the request with this place in the run.
@@ -76,7 +87,9 @@ mod tests {
     fn named(mix: &AdapterMix, first: u64, count: usize) -> (BTreeMap<String, u32>, usize) {
         let request = Request::new(Prompt::Text("a".to_owned()), 1, 1);
         let mut batch = RequestBatch { requests: vec![request; count], notes: Vec::new() };
-        mix.add_to(&mut batch, &PromptScope::new("cell", "pass", 0), first);
+        let scope = PromptScope::new("cell", "pass", 0);
+        mix.add_to(&mut batch, &scope, first).expect("names");
+        assert!(mix.add_to(&mut batch, &scope, first).is_err(), "requests have models already");
         let mut found = BTreeMap::new();
         for request in &batch.requests {
             let name = request.extra_body["model"].as_str().expect("a name");

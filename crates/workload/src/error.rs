@@ -187,6 +187,11 @@ pub enum WorkloadError {
         path.display()
     )]
     Checksum { name: &'static str, path: PathBuf, expected: String, found: String },
+    /// Rows that name models, although a mix of adapters names one for each request.
+    #[error(
+        "adapters (--adapters): rows of the data set name their own models; leave out --adapters, or the column `model`"
+    )]
+    TwoModels,
     /// A trace whose rows are calls of jobs.
     #[error(
         "data set {}: its calls belong to sessions and wait for each other; play it with --workload agents (with a \

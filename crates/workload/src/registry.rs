@@ -39,26 +39,17 @@ impl OpenWorkload {
     ) -> Result<Self, WorkloadError> {
         require_plain_words(tokenizer.as_ref())?;
         let context = PromptContext::new(tokenizer, seed, salt);
-        Ok(Self {
-            workload: definition(plan).open(&context)?,
-            context,
-            media: None,
-            adapters: None,
-            pooling: None,
-        })
+        Ok(Self::plain(definition(plan).open(&context)?, context))
+    }
+
+    fn plain(workload: Arc<dyn Workload>, context: PromptContext) -> Self {
+        Self { workload, context, media: None, adapters: None, pooling: None }
     }
 
     /// The workload `random` with the same context and without media. It makes the prompts of requests outside of the
     /// measurement, such as those of the warm-up. A data set may have no prompts for them.
     pub fn random_words(&self) -> Self {
-        let context = self.context.clone();
-        Self {
-            workload: Arc::new(RandomWords),
-            context,
-            media: None,
-            adapters: None,
-            pooling: None,
-        }
+        Self::plain(Arc::new(RandomWords), self.context.clone())
     }
 
     /// Makes the first `count` requests of a pass, in the order in which they are sent.
@@ -95,7 +86,7 @@ impl OpenWorkload {
             media.add_to(&mut made, scope, first);
         }
         if let Some(adapters) = &self.adapters {
-            adapters.add_to(&mut made, scope, first);
+            adapters.add_to(&mut made, scope, first)?;
         }
         Ok(made)
     }

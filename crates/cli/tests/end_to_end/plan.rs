@@ -32,6 +32,10 @@ fn the_answer_of_plan_follows_from_the_capacity_of_one_server_its_price_and_the_
     assert_eq!(answers.len(), 1, "{found}");
     let answer = &answers[0];
     assert_eq!(answer["server"]["card"], "h100-sxm");
+    assert_eq!(
+        (&found["model"], &answer["profile"]),
+        (&json!("qwen3-14b"), &json!("vllm-0.23-h100-sxm"))
+    );
     let number = |path: &str| answer.pointer(path).and_then(Value::as_f64).expect("a number");
     let servers = number("/servers");
     let [low, best] = ["low", "best"].map(|end| number(&format!("/requests_per_s_of_one/{end}")));
@@ -73,6 +77,11 @@ fn mistakes_in_what_is_asked_of_plan_are_told_with_their_flag() {
         let output = inferometer(folder.path(), &[&ASKED[..], arguments].concat());
         assert!(!output.status.success() && told(&output).contains(expected), "{}", told(&output));
     }
-    let output = inferometer(folder.path(), &["plan", "--traffic", "1", "--model", "qwen3-14b"]);
-    assert!(!output.status.success() && told(&output).contains("slo"), "{}", told(&output));
+    for (arguments, expected) in
+        [(["--model", "qwen3-14b"], "slo"), (["--slo", "ttft_p95<1s"], "--model")]
+    {
+        let output =
+            inferometer(folder.path(), &[&["plan", "--traffic", "1"][..], &arguments].concat());
+        assert!(!output.status.success() && told(&output).contains(expected), "{}", told(&output));
+    }
 }

@@ -187,7 +187,10 @@ fn what_fails_is_told_to_its_client_counted_and_not_recorded() {
     let (code, printed) = recording.end();
     assert_eq!(code, Some(1), "{printed}");
     for words in [
-        "1 x HTTP 429", "1 x the answer broke off", "1 x the client left", "not JSON",
+        "1 x HTTP 429",
+        "1 x the answer broke off: the server closed the connection",
+        "1 x the client left",
+        "not JSON",
         "no call was recorded",
     ] {
         assert!(printed.contains(words), "{words}: {printed}");

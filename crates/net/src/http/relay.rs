@@ -252,7 +252,7 @@ impl Answer {
             }
             match far.read(&mut near.buffer) {
                 Ok(0) if parser.finish() != MessageEnd::Truncated => return false,
-                Ok(0) => break "the server closed the connection inside its answer".to_owned(),
+                Ok(0) => break "the answer broke off: the server closed the connection".to_owned(),
                 Ok(count) => {
                     is_empty = false;
                     let (at, bytes) = (monotonic_now(), &near.buffer[..count]);

@@ -179,6 +179,13 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
             return Err(RunError::plan(format!("{key} (--{key}): {why}")));
         }
     }
+    if plan.adapters.is_some() && !dialect.names_model(&plan.sampling) {
+        return Err(RunError::plan(format!(
+            "adapters (--adapters): requests of the dialect {} do not name a model, so they cannot name an adapter; give \
+                --dialect openai-completions or openai-chat",
+            dialect.name
+        )));
+    }
     let model = choose_model(plan, &server, &found, &mut findings)?;
     if dialect.name == OLLAMA && plan.sampling.num_ctx().is_none() {
         let message = "requests do not set num_ctx, and the context length of the server is unknown: it may cut prompts";

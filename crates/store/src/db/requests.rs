@@ -2,7 +2,7 @@
 //! [`NEVER_BEGUN_INDEXED`] of a pass have a row. The reads and events of a request are only in the run's log.
 
 use inferometer_model::metrics::{e2e, ttft};
-use inferometer_model::{Nanos, Outcome, Phase, Record, Timeline};
+use inferometer_model::{Nanos, Phase, Record, Timeline};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Transaction};
 
@@ -135,7 +135,7 @@ fn row<'a>(
         int(Some(record.pass)),
         int(Some(record.index)),
         ValueRef::from(record.outcome.kind().name()),
-        text(phase(record.outcome).map(Phase::name)),
+        text(record.outcome.phase().map(Phase::name)),
         int(record.status),
         text(record.detail_text()),
         text(record.finish_reason.as_deref()),
@@ -179,13 +179,4 @@ fn ns(at: Nanos) -> rusqlite::Result<i64> {
 
 fn some_ns(at: Option<Nanos>) -> rusqlite::Result<Option<i64>> {
     at.map(ns).transpose()
-}
-
-fn phase(outcome: Outcome) -> Option<Phase> {
-    match outcome {
-        Outcome::Connection { phase }
-        | Outcome::TimedOut { phase }
-        | Outcome::Abandoned { phase } => Some(phase),
-        _ => None,
-    }
 }

@@ -139,7 +139,7 @@ fn ended(follow: &Follow, plan: &Plan) -> (String, usize, usize) {
 /// The details of the latest pass.
 fn current(pass: &PassSoFar, note: Option<&LiveNote>) -> Value {
     let so_far = &pass.so_far;
-    let failed = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
+    let failed = OutcomeKind::ALL.into_iter().filter(|kind| kind.is_failed());
     let failed = failed.map(|kind| (kind.name(), so_far.outcomes.of(kind)));
     context! {
         name => pass.name, recorded => so_far.outcomes.total(), all => pass.begin.plan.requests(),

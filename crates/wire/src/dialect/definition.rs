@@ -134,6 +134,12 @@ impl Dialect {
         Ok(body.to_string().into_bytes())
     }
 
+    /// Whether the body of a request names the model.
+    pub fn names_model(&self, sampling: &Sampling) -> bool {
+        let request = Request::new(Prompt::Text(String::new()), 1, 1);
+        (self.fields)(&request, sampling, "").is_some_and(|body| body.get("model").is_some())
+    }
+
     /// Why no request can have this kind of medium; `None` if requests can.
     pub fn refuses(&self, kind: MediaKind) -> Option<WireError> {
         let accepts = self.media.is_some_and(|parts| parts.accepts(kind));

@@ -3,7 +3,7 @@
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{ServerTime, ServerTimes, Usage};
+use inferometer_model::record::Usage;
 use proptest::prelude::*;
 
 const CHAT: &str = "openai-chat";
@@ -265,6 +265,11 @@ fn is_stream(name: &str) -> bool {
     !name.contains("whole")
 }
 
+/// Reads a fixture in one piece.
+pub fn read_fixture(name: &str, dialect: &str) -> Reading {
+    read_whole(name, dialect, &bytes(name))
+}
+
 fn read_whole(name: &str, dialect: &str, bytes: &[u8]) -> Reading {
     read(dialect, is_stream(name), [bytes])
 }
@@ -287,33 +292,6 @@ fn recorded_complete_responses_are_parsed_with_the_expected_events_usage_and_tex
         let chars: u32 = reading.sizes.iter().map(|size| size.0).sum();
         assert_eq!(chars as usize, text.chars().count(), "{name}");
         assert!(!reading.keep_alive, "{name}: the client requested to close");
-    }
-}
-
-#[test]
-fn times_are_read_from_where_each_server_states_them() {
-    use ServerTime::{Decode, FirstToken, Inference, Prefill, Queue, Total};
-    let cases: [(_, _, &[(ServerTime, u32)]); 10] = [
-        ("tgi/generate-whole", TGI, &[(Queue, 0), (Inference, 318_000), (Total, 318_000)]),
-        ("tgi/chat-whole", CHAT, &[(Queue, 0), (Inference, 233_000), (Total, 233_000)]),
-        ("tgi/generate-stream", TGI, &[]),
-        ("vllm/chat-whole", CHAT, &[]),
-        ("llama-cpp/chat-stream", CHAT, &[(Prefill, 1_078_915), (Decode, 431_583)]),
-        ("llama-cpp/completions-whole", COMPLETIONS, &[(Prefill, 911_878), (Decode, 524_329)]),
-        ("llama-cpp/responses-stream", RESPONSES, &[(Prefill, 41_904), (Decode, 444_028)]),
-        ("llama-cpp/completion-stream", LLAMA_CPP, &[(Prefill, 43_975), (Decode, 871_625)]),
-        ("llama-cpp/completion-stream-progress", LLAMA_CPP, &[(Prefill, 4_277), (Decode, 181)]),
-        (
-            "sglang/generate-stream",
-            SGLANG,
-            &[(Queue, 242), (Prefill, 2_253), (FirstToken, 4_099), (Total, 7_652)],
-        ),
-    ];
-    for (name, dialect, stated) in cases {
-        let stated = stated
-            .iter()
-            .fold(ServerTimes::default(), |times, &(time, us)| times.with(time, Some(us)));
-        assert_eq!(read_whole(name, dialect, &bytes(name)).server_times, stated, "{name}");
     }
 }
 

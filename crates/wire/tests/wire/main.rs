@@ -15,3 +15,4 @@ mod sse_items;
 mod support;
 mod template;
 mod think;
+mod times;

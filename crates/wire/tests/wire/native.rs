@@ -116,19 +116,6 @@ fn ollama_streams_lines_whose_last_one_has_the_counts_and_times_unless_they_are_
 }
 
 #[test]
-fn vllm_states_the_times_of_a_request_in_its_last_chunk() {
-    let text = r#"{"choices":[{"index":0,"text":"a","finish_reason":null}]}"#;
-    let end = r#"{"choices":[{"index":0,"text":"","finish_reason":"length"}]}"#;
-    let usage = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1},"metrics":{
-        "time_to_first_token_ms":104.2,"generation_time_ms":null,"queue_time_ms":41900,"mean_itl_ms":1,
-        "speculative_decoding":{"per_step_accepted":[1,2]}}}"#;
-    let reading = stream("openai-completions", &[text, end, &usage.replace('\n', ""), "[DONE]"]);
-    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "TFUD"));
-    let times = ServerTimes::default().with(ServerTime::Queue, Some(41_900_000));
-    assert_eq!(reading.server_times, times.with(ServerTime::Prefill, Some(104_200)));
-}
-
-#[test]
 fn triton_messages_are_incremental_and_the_stream_ends_with_the_http_body() {
     let text = |text: &str| format!(r#"{{"model_name":"ensemble","text_output":"{text}"}}"#);
     let reading = stream("triton", &[&text("a"), &text(""), &text("b")]);

@@ -338,7 +338,10 @@ impl Builder {
 
     /// Adds a message behind others, and returns its node.
     pub fn message(&mut self, before: u32, message: &Value) -> u32 {
-        let text = unmarked(message);
+        let (text, marked) = unmarked(message);
+        if marked {
+            self.note("marks of cache breakpoints (`cache_control`) are no part of prompts, and are not sent again");
+        }
         let node = self.trace.messages.child(before, hash(&text));
         let node = node.expect("invariant: messages are not chained");
         if self.trace.texts.is_empty() {

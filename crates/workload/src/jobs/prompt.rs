@@ -41,13 +41,15 @@ pub fn prompt_parts(row: &Value) -> Option<(Vec<String>, Value)> {
     let turns = turns(messages);
     let last = turns.last()?.clone().into_owned();
     let parts = head_parts(row).into_iter().map(Cow::Owned).chain(turns);
-    Some((parts.map(|part| unmarked(&part)).collect(), last))
+    Some((parts.map(|part| unmarked(&part).0).collect(), last))
 }
 
-/// A message as text, without the marks of cache breakpoints: clients move them from call to call, and they are no part of
-/// the prompt.
-pub fn unmarked(message: &Value) -> String {
-    const MARK: &str = "cache_control";
+/// The field that marks a cache breakpoint.
+const MARK: &str = "cache_control";
+
+/// A message as text, without the marks of cache breakpoints, and whether it had any: clients move them from call to call, and
+/// they are no part of the prompt.
+pub fn unmarked(message: &Value) -> (String, bool) {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
@@ -60,9 +62,9 @@ pub fn unmarked(message: &Value) -> String {
     }
     let text = message.to_string();
     if !text.contains(MARK) {
-        return text;
+        return (text, false);
     }
     let mut message = message.clone();
     strip(&mut message);
-    message.to_string()
+    (message.to_string(), true)
 }

@@ -120,11 +120,6 @@ impl Recorder {
         self.counts
     }
 
-    /// The number of calls that have begun and not ended.
-    pub fn open(&self) -> usize {
-        self.open.len()
-    }
-
     /// Begins a call with this body. `session`: what the client's header names it. Returns whether it has a prompt.
     pub fn begin(&mut self, key: u64, begin_ns: i64, session: Option<&str>, body: Value) -> bool {
         let mut row = Value::Object(Map::from_iter([("body".to_owned(), body)]));

@@ -86,6 +86,7 @@ struct Kind {
 /// What is asked.
 struct Asked<'a> {
     arguments: &'a PlanArgs,
+    model: &'a str,
     traffic: &'a Traffic,
     /// The least chance, from 0 to 1.
     chance: f64,
@@ -120,8 +121,9 @@ pub fn plan(arguments: &PlanArgs) -> Result<(), Failure> {
         ..PriceKeys::default()
     };
     let price = keys.price().map_err(|(key, why)| Failure::usage(format!("--{key}: {why}")))?;
+    let spec = spec(arguments)?;
     let kinds = kinds(arguments)?;
-    let found = capacities(arguments, &kinds)?;
+    let found = capacities(&spec, &kinds)?;
     let (mut answers, mut refused) = (Vec::new(), Vec::new());
     for (kind, found) in kinds.into_iter().zip(found) {
         match found.and_then(|capacity| {
@@ -139,7 +141,8 @@ pub fn plan(arguments: &PlanArgs) -> Result<(), Failure> {
         order(one).partial_cmp(&order(other)).expect("invariant: sizes and chances are numbers")
     });
     mark_ties(&mut answers, traffic.peak(), arguments.spare, size);
-    let asked = Asked { arguments, traffic: &traffic, chance };
+    let model = spec.model.as_deref().unwrap_or_default();
+    let asked = Asked { arguments, model, traffic: &traffic, chance };
     print(&if arguments.json {
         format!("{:#}\n", document(&asked, &answers, &refused))
     } else {
@@ -206,20 +209,16 @@ fn kinds(arguments: &PlanArgs) -> Result<Vec<Kind>, Failure> {
 }
 
 /// The capacity of each kind, or why it has none. Kinds are simulated side by side.
-fn capacities(
-    arguments: &PlanArgs,
-    kinds: &[Kind],
-) -> Result<Vec<Result<Capacity, String>>, Failure> {
-    let spec = spec(arguments)?;
+fn capacities(spec: &Spec, kinds: &[Kind]) -> Result<Vec<Result<Capacity, String>>, Failure> {
     // A mistake in the plan itself is that of every kind.
-    resolve_with(&spec, PlanInputs::default(), &variable)?;
+    resolve_with(spec, PlanInputs::default(), &variable)?;
     let next = AtomicUsize::new(0);
     let found = Mutex::new(vec![Err(String::new()); kinds.len()]);
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(kind) = kinds.get(at) else { break };
-            let result = of_kind(&spec, kind);
+            let result = of_kind(spec, kind);
             found.lock().expect("invariant: no thread panics")[at] = result;
         }
     };
@@ -249,6 +248,10 @@ fn spec(arguments: &PlanArgs) -> Result<Spec, Failure> {
     let file = arguments.plan.as_deref();
     let (spec, multi) =
         plan_file::merge_multi_target(file, keys, plan_file::OverrideOrigin::Flags)?;
+    if spec.model.is_none() {
+        let why = "name the model, such as qwen3-14b (`inferometer list models`)";
+        return Err(Failure::usage(format!("--model: is missing; {why}")));
+    }
     if !multi.targets.is_empty() || spec.target.is_some() || spec.server.is_some() {
         return Err(Failure::usage("`plan` contacts no server; leave out targets and [server]"));
     }

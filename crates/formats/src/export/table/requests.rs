@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use inferometer_model::{Nanos, Outcome, Record, Timeline, TokensFrom};
+use inferometer_model::{Nanos, Phase, Record, Timeline, TokensFrom};
 use inferometer_model::{metrics::registry, record::ServerTime};
 
 use super::{Column, Table, source::PassSource};
@@ -53,15 +53,6 @@ impl RequestRow {
 fn at(instant: Option<Nanos>) -> Value<'static> {
     // An `i64` in nanoseconds covers 292 years after the origin of the axis. A later instant is absent.
     Value::integer(instant.and_then(|at| i64::try_from(at.0).ok()))
-}
-
-fn phase(record: &Record) -> Option<&'static str> {
-    match record.outcome {
-        Outcome::Connection { phase }
-        | Outcome::TimedOut { phase }
-        | Outcome::Abandoned { phase } => Some(phase.name()),
-        _ => None,
-    }
 }
 
 /// Returns the name of the request's server. `None` if the load has only one server, or if the request was
@@ -116,7 +107,7 @@ static COLUMNS: [C; 56] = [
     C::sometimes("rank", Integer, |r| Value::integer(r.record.rank)),
     C::sometimes("trace_id", Text, |r| Value::text(r.figures.trace_id.as_deref())),
     C::always("outcome", Text, |r| Value::Text(r.record.outcome.kind().name())),
-    C::sometimes("phase", Text, |r| Value::text(phase(&r.record))),
+    C::sometimes("phase", Text, |r| Value::text(r.record.outcome.phase().map(Phase::name))),
     C::sometimes("status", Integer, |r| Value::integer(r.record.status)),
     C::sometimes("detail", Text, |r| Value::text(r.record.detail_text())),
     C::sometimes("finish_reason", Text, |r| Value::text(r.record.finish_reason.as_deref())),

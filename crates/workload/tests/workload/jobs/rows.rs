@@ -27,6 +27,13 @@ const TABLE: &[(&str, Option<&str>, &str, &str)] = &[
         "rows left out: 1",
     ),
     (
+        "Anthropic: marks of cache breakpoints that move to the newest message",
+        None,
+        r#"{"request":{"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]},"response":{"usage":{"input_tokens":9,"output_tokens":1}}}
+        {"request":{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]},"response":{"usage":{"input_tokens":12,"output_tokens":1}}}"#,
+        "row 2 after [row 1]",
+    ),
+    (
         "Dynamo: an old name of the session of a tool",
         None,
         r#"{"event":{"event_type":"request_end","event_time_unix_ms":1000,"agent_context":{"program_id":"s"},"request":{"request_id":"a","output_tokens":1,"replay":{"trace_block_size":64,"input_length":64,"input_sequence_hashes":[1]}}}}

@@ -17,15 +17,14 @@ pub fn dialects(names: &[String]) -> Result<String, Failure> {
             (false, []) => "no".to_owned(),
             (false, engines) => format!("only with {}", engines.join(", ")),
         };
+        let paths = match (dialect.path(true), dialect.path(false)) {
+            (stream, whole) if stream == whole => format!("POST {whole}"),
+            (stream, whole) => format!("POST {stream} (streaming), {whole} (not streaming)"),
+        };
         let _ = writeln!(
             text,
-            "{}\n    {}\n    POST {} (streaming), {} (not streaming)\n    prompts: {ids}; \
-                ignore_eos: {eos}\n    source: {}\n",
-            dialect.name,
-            dialect.description,
-            dialect.path(true),
-            dialect.path(false),
-            dialect.source
+            "{}\n    {}\n    {paths}\n    prompts: {ids}; ignore_eos: {eos}\n    source: {}\n",
+            dialect.name, dialect.description, dialect.source
         );
     }
     Ok(text)

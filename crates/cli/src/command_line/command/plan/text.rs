@@ -48,7 +48,8 @@ fn range((low, high): (f64, Option<f64>)) -> String {
 pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -> String {
     let arguments = asked.arguments;
     let mut text = format!(
-        "{} requests/s{} within {}, with a chance of at least {}{}\n\n",
+        "{}: {} requests/s{} within {}, with a chance of at least {}{}\n\n",
+        asked.model,
         asked.traffic.peak(),
         if asked.traffic.varies() { " at the peak of a day" } else { "" },
         arguments.slo.as_deref().unwrap_or("the objectives of the plan file"),
@@ -67,6 +68,7 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
         };
         [
             name(&answer.kind),
+            answer.capacity.profile.clone(),
             answer.servers.to_string(),
             (answer.servers * answer.kind.cards).to_string(),
             percent(answer.chance),
@@ -82,6 +84,7 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
     });
     let head = [
         "server",
+        "profile",
         "servers",
         "cards",
         "chance",
@@ -90,8 +93,8 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)]) -
         "missed first",
         "",
     ];
-    let rows: Vec<[String; 8]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    let widths: Vec<usize> = (0..8)
+    let rows: Vec<[String; 9]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let widths: Vec<usize> = (0..9)
         .map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0))
         .collect();
     for row in rows.iter().filter(|_| !answers.is_empty()) {
@@ -176,7 +179,7 @@ pub fn document(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)
     let answer = |it: &Answer| {
         let (low, high) = (it.capacity.low, it.capacity.high);
         json!({
-            "server": kind(&it.kind), "servers": it.servers, "cards": it.servers * it.kind.cards, "chance": it.chance,
+            "server": kind(&it.kind), "profile": it.capacity.profile, "servers": it.servers, "cards": it.servers * it.kind.cards, "chance": it.chance,
             "is_calibrated": it.capacity.is_calibrated, "is_tie": it.is_tie,
             "usd_per_hour": it.cost,
             "usd_per_million_tokens": per_million(asked, it), "server_hours_per_day": it.server_hours,
@@ -186,7 +189,7 @@ pub fn document(asked: &Asked<'_>, answers: &[Answer], refused: &[(Kind, String)
         })
     };
     json!({
-        "version": 1, "peak_requests_per_s": asked.traffic.peak(), "requests_per_day": asked.traffic.requests(),
+        "version": 1, "model": asked.model, "peak_requests_per_s": asked.traffic.peak(), "requests_per_day": asked.traffic.requests(),
         "chance": asked.chance, "spare": asked.arguments.spare,
         "answers": answers.iter().map(answer).collect::<Vec<_>>(),
         "left_out": refused.iter().map(|(it, why)| json!({ "server": kind(it), "why": why })).collect::<Vec<_>>(),
