@@ -70,6 +70,7 @@ pub mod compare;
 
 pub mod ab;
 pub mod effect;
+pub mod tune;
 
 // The common types, so that a user needs one import for them.
 pub use cell::Cell;

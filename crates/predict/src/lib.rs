@@ -44,7 +44,7 @@ pub use fleet::{Capacity, capacity};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
 pub use planned::{planned, refuse_servers, with_mistakes_of_plan};
 pub use play::{PlayTime, check_plan};
-pub use predict::{Prediction, predict, write_tables};
+pub use predict::{Prediction, predict, simulated_cells, write_tables};
 pub use row::{Row, row};
 pub use search::{expected_answers, search};
 pub use server_facts::ServerFacts;

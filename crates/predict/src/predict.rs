@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::Summary;
+use inferometer_analysis::{Cell, Summary, cell::cell as of_passes};
 use inferometer_engine::EngineConfig;
+use inferometer_model::{CellPlan, Timeline};
 use inferometer_plan::Plan;
+use inferometer_run::recording::pass_figures::PassFigures;
 use inferometer_run::{Context, Outputs, RunError, noise_of};
 use inferometer_store::RunId;
 
+use crate::simulated_pass::SimulatedPass;
 use crate::{MeasuredRows, PlayTime, play::play, stored::store, tables};
 
 /// A predicted plan: passes, or a simulated search or sweep.
@@ -42,6 +45,31 @@ pub fn predict(
     let folder = outputs.write_all(&summary, plan, &run, &traces, context.plots)?;
     write_tables(&folder, &summary)?;
     Ok(Prediction { summary, run, folder, time })
+}
+
+/// The results of a plan that the engine of `config` simulates. Nothing is stored.
+///
+/// # Errors
+/// If the plan cannot be predicted.
+pub fn simulated_cells(
+    plan: &Plan,
+    context: &Context,
+    config: &EngineConfig,
+) -> Result<Vec<Cell>, RunError> {
+    let played = play(plan, context, config, None)?;
+    let of_cell = |&CellPlan { input_length, output_length }: &CellPlan| {
+        let own = played.passes.iter().filter(|pass| {
+            (pass.begin.cell.input_length, pass.begin.cell.output_length)
+                == (input_length, output_length)
+        });
+        let summary = |pass: &SimulatedPass| {
+            let mut figures = PassFigures::new(plan, &pass.begin, 0, 0);
+            pass.records().for_each(|record| figures.add(&Timeline::new(&record)));
+            figures.finish(None).summary
+        };
+        of_passes(input_length, output_length, own.map(summary).collect())
+    };
+    Ok(plan.cells.iter().map(of_cell).collect())
 }
 
 /// Writes the tables of a prediction as `prediction.md` into `folder`, the folder of the report.

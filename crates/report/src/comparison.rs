@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 
 use inferometer_analysis::effect::{Effect, FIGURES};
 use inferometer_analysis::{
-    Cell, Summary, cell::CellSpread, load_ranking::LoadRanking, ranking::Ranking,
+    Cell, Summary, cell::CellSpread, load_ranking::LoadRanking, ranking::Ranking, tune::TuneAnswer,
 };
 use inferometer_model::{Change, stats::spread, visible};
 use serde::{Deserialize, Serialize};
 
-use crate::{Align, MISSING, Table, count, escape, load_ranking, ranking, significant, table};
+use crate::{
+    Align, MISSING, Table, count, escape, load_ranking, ranking, significant, table, tune,
+};
 
 /// The name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
@@ -36,6 +38,9 @@ pub struct Comparison {
     /// The best server at each load, one sentence per load; after searches and sweeps, which server sustains more load.
     #[serde(default)]
     pub answers: Vec<String>,
+    /// The answer of `tune`; absent for other comparisons. Then `effects` and `ranking` are empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<TuneAnswer>,
 }
 
 /// The document as JSON with a final newline.
@@ -134,8 +139,12 @@ pub fn text(comparison: &Comparison) -> String {
 /// sentence for each cell and tier. A sentence about predictions begins with `predicted: `.
 pub fn answers(ranking: &[Ranking], loads: &[LoadRanking], are_predicted: bool) -> Vec<String> {
     let loads = loads.iter().filter_map(load_ranking::sentence);
-    let before = if are_predicted { "predicted: " } else { "" };
-    loads.chain(ranking::answers(ranking)).map(|answer| format!("{before}{answer}")).collect()
+    loads.chain(ranking::answers(ranking)).map(|answer| told(&answer, are_predicted)).collect()
+}
+
+/// An answer; about predictions, it begins with `predicted: `.
+pub fn told(answer: &str, are_predicted: bool) -> String {
+    if are_predicted { format!("predicted: {answer}") } else { answer.to_owned() }
 }
 
 /// A text on one line: each sequence of white space becomes one space.
@@ -178,8 +187,13 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", visible::no_formula(text).replace('"', "\"\""))
 }
 
-/// The effect of each argument: a heading, an explanation, and a table with a row per cell and value.
+/// The answer of `tune`, and the effect of each argument: each with a heading, an explanation, and a table.
 pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
+    comparison.tune.iter().map(tune::table).chain(of_effects(comparison)).collect()
+}
+
+/// The effect of each argument: a heading, an explanation, and a table with a row per cell and value.
+fn of_effects(comparison: &Comparison) -> Vec<(String, String, Table)> {
     arguments(&comparison.effects)
         .into_iter()
         .map(|argument| {

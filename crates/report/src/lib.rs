@@ -37,6 +37,7 @@ mod answers;
 pub mod published;
 pub mod search;
 mod sweep;
+mod tune;
 
 pub mod against_limit;
 pub mod gate_summary;

@@ -58,5 +58,6 @@ mod texts;
 mod tiny_server;
 mod tls;
 mod trace;
+mod tune;
 mod web;
 mod workloads;

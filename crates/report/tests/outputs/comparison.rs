@@ -35,6 +35,7 @@ pub(crate) fn compared() -> Comparison {
         remarks: vec!["they did not get the same requests".to_owned()],
         ranking: Vec::new(),
         answers: Vec::new(),
+        tune: None,
         runs: runs.into_iter().map(|(.., run)| run).collect(),
     }
 }

@@ -1,14 +1,16 @@
 //! Runs a plan with several servers: one run for each server in each round. In a round, all servers get the same
-//! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time.
+//! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time. If the
+//! servers are candidates of `tune`, [`Tune`] decides which of them each round has.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::{
     Summary, compare::Subject, load_ranking::load_rankings, predicted_ranking::judge_predictions,
-    ranking::rankings,
+    ranking::rankings, tune::Tune,
 };
 use inferometer_model::{PassPlan, code, target::Origin};
+use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
@@ -16,6 +18,7 @@ use inferometer_report::{PlotFiles, progress::Notice};
 
 use super::estimate;
 use super::names::{file_name, salt_of_round};
+use super::tune::{failed_candidates, without_answer};
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
 use crate::{
     Context, Events, Finished, Host, Outputs, PlanError, RunError, RunRequest, Servers, Shortfall,
@@ -26,7 +29,7 @@ use crate::{
 /// A plan with several servers, resolved.
 pub struct Group {
     /// The name of the group.
-    name: String,
+    pub(super) name: String,
     /// The servers of the group, each with its plan.
     pub members: Vec<Member>,
     /// Makes the prompts of this group differ from those of groups with another salt. The salt is the same for all
@@ -34,6 +37,8 @@ pub struct Group {
     salt: String,
     /// The number of rounds over all servers.
     pub rounds: u32,
+    /// Decides which servers each round has; absent if each round has all of them.
+    pub tune: Option<Tune>,
     /// The earlier runs of the group, if it is resumed.
     earlier: Option<EarlierGroup>,
 }
@@ -61,11 +66,11 @@ pub struct FinishedGroup {
 }
 
 /// A run of the group that has results.
-struct Done {
+pub(super) struct Done {
     variant: String,
     settings: BTreeMap<String, String>,
     round: u32,
-    summary: Summary,
+    pub(super) summary: Summary,
 }
 
 impl Done {
@@ -122,7 +127,7 @@ impl Group {
             mistakes.dedup();
             return Err(PlanError::from(mistakes).into());
         }
-        Ok(Self { name, members, salt, rounds, earlier })
+        Ok(Self { name, members, salt, rounds, tune: None, earlier })
     }
 
     /// How long all runs take together. For some plans, this time is not known.
@@ -165,14 +170,14 @@ impl Group {
 pub type Measure<'a> = dyn FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> + 'a;
 
 /// A group in progress.
-struct GroupRun<'a, 'm> {
-    group: Group,
+pub(super) struct GroupRun<'a, 'm> {
+    pub(super) group: Group,
     folder: PathBuf,
     events: &'a Events,
     strictness: Strictness,
     measure: &'a mut Measure<'m>,
-    done: Vec<Done>,
-    failures: Vec<(String, RunError)>,
+    pub(super) done: Vec<Done>,
+    pub(super) failures: Vec<(String, RunError)>,
 }
 
 /// Whether the next run begins.
@@ -188,28 +193,35 @@ impl GroupRun<'_, '_> {
     /// round.
     fn carry_out(&mut self) {
         let mut servers = Servers::default();
-        let (count, rounds) = (self.group.members.len(), self.group.rounds);
-        let all = count * rounds as usize;
+        let all = match &self.group.tune {
+            Some(tune) => tune.most_runs(),
+            None => self.group.members.len() * self.group.rounds as usize,
+        };
         self.events.say(&Notice::GroupBegins { name: self.group.name.clone(), runs: all });
-        self.events.say(&self.group.estimate());
+        if self.group.tune.is_none() {
+            self.events.say(&self.group.estimate());
+        }
         for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
             self.events.say(&Notice::RunIgnored { why: why.clone() });
         }
-        for round in 1..=rounds {
-            for position in 0..count {
-                let index = if round % 2 == 1 { position } else { count - 1 - position };
+        let (began, mut number) = (monotonic_now(), 0);
+        for round in 1.. {
+            let members = self.members_of(round, monotonic_now().since(began));
+            if members.is_empty() {
+                break;
+            }
+            for index in members {
                 let name = self.run_name(index, round);
-                let number = (round as usize - 1) * count + position + 1;
+                number += 1;
                 let measured = self.done.iter().map(|done| &done.summary);
-                let left_s = estimate::left_s(measured, all - (number - 1));
+                let left_s = estimate::left_s(measured, all.saturating_sub(number - 1));
                 let name_of_run = name.clone();
-                self.events.say(&Notice::RunBegins {
-                    number,
-                    runs: all,
-                    name: name_of_run,
-                    left_s,
-                });
-                if self.one(index, round, &name, &mut servers) == NextRun::Interrupted {
+                let begins = Notice::RunBegins { number, runs: all, name: name_of_run, left_s };
+                self.events.say(&begins);
+                let before = (self.done.len(), self.failures.len(), monotonic_now());
+                let next = self.one(index, round, &name, &mut servers);
+                self.add_to_tune(index, before);
+                if next == NextRun::Interrupted {
                     return servers.end(self.events);
                 }
             }
@@ -224,7 +236,8 @@ impl GroupRun<'_, '_> {
             "" => "server",
             name => name,
         };
-        if self.group.rounds > 1 { format!("{name}, round {round}") } else { name.to_owned() }
+        let is_only = self.group.rounds == 1 && self.group.tune.is_none();
+        if is_only { name.to_owned() } else { format!("{name}, round {round}") }
     }
 
     fn one(&mut self, index: usize, round: u32, name: &str, servers: &mut Servers) -> NextRun {
@@ -294,7 +307,8 @@ impl GroupRun<'_, '_> {
 
     /// The report files of the runs that exist, relative to the folder.
     fn reports(&self) -> Vec<String> {
-        let (rounds, members) = (1..=self.group.rounds, 0..self.group.members.len());
+        let last = self.done.iter().map(|done| done.round).max().unwrap_or(1);
+        let (rounds, members) = (1..=last, 0..self.group.members.len());
         let names = rounds.flat_map(|round| members.clone().map(move |index| (index, round)));
         let names = names.map(|(index, round)| file_name(&self.run_name(index, round)));
         let files = names.map(|name| format!("{name}/report.html"));
@@ -310,25 +324,34 @@ impl GroupRun<'_, '_> {
         let runs: Vec<(&str, &Summary)> = runs.collect();
         let loads = load_rankings(&runs);
         // The trials of searches and sweeps have different loads, so they are not ranked, and show no effects.
-        let (mut effects, mut ranking) = match loads.is_empty() {
+        // The intervals of a ranking do not hold together, so `tune` has none.
+        let (mut effects, mut ranking) = match loads.is_empty() && self.group.tune.is_none() {
             true => (effects(&tried), rankings(&self.servers())),
             false => (Vec::new(), Vec::new()),
         };
-        let are_predicted = self.done.iter().all(|done| done.summary.predicted);
+        let are_predicted =
+            !self.done.is_empty() && self.done.iter().all(|it| it.summary.predicted);
+        let tune = self.group.tune.as_ref().map(Tune::answer);
         if are_predicted {
             judge_predictions(&mut ranking, &runs);
             // The rounds of a prediction do not show its error.
             effects.iter_mut().for_each(|effect| effect.change_ci = None);
         }
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
+        let of_tune = tune.iter().flat_map(failed_candidates);
+        let failed: Vec<String> = failed.chain(of_tune).collect();
         let plots = self.group.members.first().map(|one| one.context.plots).unwrap_or_default();
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
             effects,
-            answers: comparison::answers(&ranking, &loads, are_predicted),
+            answers: match &tune {
+                Some(answer) => vec![comparison::told(&answer.sentence, are_predicted)],
+                None => comparison::answers(&ranking, &loads, are_predicted),
+            },
+            tune,
             ranking,
-            failed: failed.collect(),
+            failed,
             remarks: remark.iter().cloned().collect(),
             runs: self.done.iter().map(|done| done.summary.clone()).collect(),
         };
@@ -337,6 +360,7 @@ impl GroupRun<'_, '_> {
         }
         let failed = remark.map(|why| ("the comparison".to_owned(), Shortfall::Failed(why).into()));
         self.failures.extend(failed);
+        self.failures.extend(comparison.tune.as_ref().and_then(without_answer));
         Ok(FinishedGroup { comparison, folder: self.folder, plots, failures: self.failures })
     }
 }

@@ -3,3 +3,4 @@
 mod estimate;
 pub(crate) mod measure;
 mod names;
+mod tune;

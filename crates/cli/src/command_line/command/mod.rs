@@ -41,6 +41,7 @@ mod sweep;
 mod tag;
 mod trace;
 mod trend;
+mod tune;
 mod web;
 
 use clap::Subcommand;
@@ -79,6 +80,9 @@ pub enum Command {
     /// Find which cards and how many servers carry a load within objectives, with which chance and at
     /// which cost; all is predicted.
     Plan(Box<plan::PlanArgs>),
+    /// Find the best arguments of a server that is started with each of them in turn, within
+    /// objectives; predictions leave out what is much worse.
+    Tune(Box<tune::TuneArgs>),
     /// Fit the constants of the embedded engine to measured results; the result is a profile.
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine, a calibrated simulator of a serving engine, over HTTP.
@@ -166,6 +170,7 @@ impl Command {
             Self::Trace(arguments) => trace::trace(&arguments),
             Self::Plan(arguments) => plan::plan(&arguments),
             Self::Record(arguments) => record::record(&arguments),
+            Self::Tune(arguments) => tune::tune(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use inferometer_analysis::Summary;
 use inferometer_engine::EngineConfig;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::spec::{Spec, Variant};
 use inferometer_predict::{planned, predict as predict_plan};
 use inferometer_report::{comparison, terminal};
 use inferometer_run::{
-    Events, Finished, FinishedGroup, Group, Host, PlanError, Strictness, variants,
+    Events, Finished, FinishedGroup, Group, Host, PlanError, RunError, RunRequest, Servers,
+    Strictness, variants,
 };
 
 use super::run::{gravest, tell_objectives};
@@ -36,32 +37,13 @@ pub fn predict_targets(
     flags: &EngineFlags,
     printing: Printing,
 ) -> Result<(), Failure> {
-    let (mut simulated, mut mistakes) = (Vec::new(), Vec::new());
-    for variant in variants(spec, &multi.targets)? {
-        match Simulated::of(&variant, flags) {
-            Ok(found) => simulated.push(found),
-            Err(error) => mistakes.extend(error.of(&variant.name).mistakes),
-        }
-    }
-    if !mistakes.is_empty() {
-        return Err(PlanError::from(mistakes).into());
-    }
+    let simulated = simulated(&variants(spec, &multi.targets)?, flags)?;
     let group = group(&simulated, multi.rounds)?;
     if !printing.quiet {
         simulated.iter().flat_map(|one| &one.told).for_each(|line| tell(line));
     }
-    let configs: BTreeMap<&str, &EngineConfig> =
-        simulated.iter().map(|one| (one.variant.name.as_str(), &one.config)).collect();
-    let finished = group.run_with(&Events::none(), printing.strictness, &mut |request, _| {
-        let name = request.context.origin.variant.as_deref().unwrap_or_default();
-        let config = configs.get(name).expect("invariant: each member of the group is simulated");
-        let found = predict_plan(request.plan, request.context, config, None)?;
-        if !printing.quiet {
-            tell(&format!("{name}: {}", found.time));
-        }
-        let (summary, run, folder) = (found.summary, found.run, Some(found.folder));
-        Ok(Finished { summary, run, folder, interrupted: false })
-    })?;
+    let measure = &mut measure(&simulated, printing.quiet);
+    let finished = group.run_with(&Events::none(), printing.strictness, measure)?;
     print(&text(&finished, printing.json))?;
     let failures = finished.failures.into_iter().map(|(name, error)| (name, error.into()));
     gravest(failures.collect())?;
@@ -69,8 +51,45 @@ pub fn predict_targets(
     Ok(())
 }
 
+/// Converts servers for the simulation.
+///
+/// # Errors
+/// All mistakes, each with the name of its server.
+pub(super) fn simulated(
+    variants: &[Variant],
+    flags: &EngineFlags,
+) -> Result<Vec<Simulated>, PlanError> {
+    let (mut simulated, mut mistakes) = (Vec::new(), Vec::new());
+    for variant in variants {
+        match Simulated::of(variant, flags) {
+            Ok(found) => simulated.push(found),
+            Err(error) => mistakes.extend(error.of(&variant.name).mistakes),
+        }
+    }
+    if mistakes.is_empty() { Ok(simulated) } else { Err(mistakes.into()) }
+}
+
+/// Simulates each run of a group of predictions.
+pub(super) fn measure(
+    simulated: &[Simulated],
+    quiet: bool,
+) -> impl FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> {
+    let configs: BTreeMap<&str, &EngineConfig> =
+        simulated.iter().map(|one| (one.variant.name.as_str(), &one.config)).collect();
+    move |request, _| {
+        let name = request.context.origin.variant.as_deref().unwrap_or_default();
+        let config = configs.get(name).expect("invariant: each member of the group is simulated");
+        let found = predict_plan(request.plan, request.context, config, None)?;
+        if !quiet {
+            tell(&format!("{name}: {}", found.time));
+        }
+        let (summary, run, folder) = (found.summary, found.run, Some(found.folder));
+        Ok(Finished { summary, run, folder, interrupted: false })
+    }
+}
+
 /// The group of predictions, with the plan of each target.
-fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
+pub(super) fn group(simulated: &[Simulated], rounds: u32) -> Result<Group, Failure> {
     let variants = simulated.iter().map(|one| one.variant.clone()).collect();
     let mut group = Group::resolve(variants, rounds, None, &Host::default(), &variable)?;
     let mut mistakes = Vec::new();

@@ -21,6 +21,8 @@ pub struct Simulated {
     pub flags: EngineFlags,
     /// The engine.
     pub config: EngineConfig,
+    /// The names of arguments that the prediction does not use.
+    pub left_out: Vec<String>,
     /// Messages: what is assumed because the plan does not state it, and which arguments are left out.
     pub told: Vec<String>,
 }
@@ -59,8 +61,9 @@ impl Simulated {
         if !assumed.is_empty() {
             told.push(format!("{name}: assumed: {}", assumed.join(", ")));
         }
+        let left_out = stated.left_out.clone();
         let variant = Variant { spec: stated.simulated(spec), ..variant.clone() };
-        Ok(Self { variant, flags, config, told })
+        Ok(Self { variant, flags, config, left_out, told })
     }
 }
 
