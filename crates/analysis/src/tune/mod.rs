@@ -8,6 +8,7 @@
 //! (Bonferroni), so the best of them may be named.
 
 mod answer;
+mod answering;
 mod procedure;
 mod reading;
 mod sentence;

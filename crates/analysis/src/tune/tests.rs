@@ -1,3 +1,5 @@
+//! Plays the procedure with planted figures.
+
 use std::time::Duration;
 
 use inferometer_model::metrics::slo::quantity;

@@ -88,6 +88,15 @@ fn a_server_that_does_not_start_is_a_result_and_predictions_leave_out_what_is_mu
         "{why}"
     );
 
+    // Resumed, no run is measured again, and the answer is the same.
+    let group = found["group"].as_str().expect("a group");
+    let output = tune(folder.path(), &["plan.toml", "--json", "--rounds", "3", "--resume", group]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let again = document(&output);
+    assert_eq!(again["tune"]["sentence"], found["tune"]["sentence"]);
+    assert_eq!(again["runs"].as_array().map(Vec::len), found["runs"].as_array().map(Vec::len));
+    assert!(told(&output).contains("copied from run"), "{}", told(&output));
+
     // Without a server that starts there is no answer.
     let output =
         tune(folder.path(), &["--set", "gpu-memory-utilization=0.01", "--try", "block-size=16,32"]);

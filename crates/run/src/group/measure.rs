@@ -2,23 +2,24 @@
 //! prompts, if they count tokens in the same way. Then compares the runs. Never measures two servers at a time. If the
 //! servers are candidates of `tune`, [`Tune`] decides which of them each round has.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use inferometer_analysis::effect::{SweptRun, effects};
 use inferometer_analysis::{
     Summary, compare::Subject, load_ranking::load_rankings, predicted_ranking::judge_predictions,
     ranking::rankings, tune::Tune,
 };
-use inferometer_model::{PassPlan, code, target::Origin};
+use inferometer_model::{Nanos, target::Origin};
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison};
 use inferometer_report::{PlotFiles, progress::Notice};
 
+use super::done::{Done, different_requests};
 use super::estimate;
 use super::names::{file_name, salt_of_round};
-use super::tune::{failed_candidates, without_answer};
+use super::tune::{add_run, failed_candidates, members_of, without_answer};
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP};
 use crate::{
     Context, Events, Finished, Host, Outputs, PlanError, RunError, RunRequest, Servers, Shortfall,
@@ -29,7 +30,7 @@ use crate::{
 /// A plan with several servers, resolved.
 pub struct Group {
     /// The name of the group.
-    pub(super) name: String,
+    name: String,
     /// The servers of the group, each with its plan.
     pub members: Vec<Member>,
     /// Makes the prompts of this group differ from those of groups with another salt. The salt is the same for all
@@ -63,20 +64,6 @@ pub struct FinishedGroup {
     pub plots: PlotFiles,
     /// Errors and shortfalls, each with the name of its run, or with `the comparison`.
     pub failures: Vec<(String, RunError)>,
-}
-
-/// A run of the group that has results.
-pub(super) struct Done {
-    variant: String,
-    settings: BTreeMap<String, String>,
-    round: u32,
-    pub(super) summary: Summary,
-}
-
-impl Done {
-    fn tried(&self) -> SweptRun<'_> {
-        SweptRun { settings: &self.settings, round: self.round, cells: &self.summary.cells }
-    }
 }
 
 impl Group {
@@ -170,14 +157,14 @@ impl Group {
 pub type Measure<'a> = dyn FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> + 'a;
 
 /// A group in progress.
-pub(super) struct GroupRun<'a, 'm> {
-    pub(super) group: Group,
+struct GroupRun<'a, 'm> {
+    group: Group,
     folder: PathBuf,
     events: &'a Events,
     strictness: Strictness,
     measure: &'a mut Measure<'m>,
-    pub(super) done: Vec<Done>,
-    pub(super) failures: Vec<(String, RunError)>,
+    done: Vec<Done>,
+    failures: Vec<(String, RunError)>,
 }
 
 /// Whether the next run begins.
@@ -206,7 +193,9 @@ impl GroupRun<'_, '_> {
         }
         let (began, mut number) = (monotonic_now(), 0);
         for round in 1.. {
-            let members = self.members_of(round, monotonic_now().since(began));
+            let spent = monotonic_now().since(began);
+            let Group { members, rounds, tune, .. } = &mut self.group;
+            let members = members_of(tune.as_mut(), round, (members.len(), *rounds), spent);
             if members.is_empty() {
                 break;
             }
@@ -227,6 +216,17 @@ impl GroupRun<'_, '_> {
             }
         }
         servers.end(self.events);
+    }
+
+    /// Adds the last run to the decision of `tune`. `before`: the numbers of runs and of failures before it, and when it
+    /// began.
+    fn add_to_tune(&mut self, index: usize, (done, failures, began): (usize, usize, Nanos)) {
+        let Group { tune: Some(tune), members, name, .. } = &mut self.group else { return };
+        let place = (name.as_str(), members[index].plan.slo.as_slice());
+        let cells = self.done.get(done).map(|done| done.summary.cells.as_slice());
+        let failed = self.failures.split_off(failures);
+        let seconds = monotonic_now().since(began).as_secs_f64();
+        self.failures.extend(add_run(tune, place, failed, cells, (index, seconds)));
     }
 
     /// The name of a run: the name of the server, such as `max-num-seqs=16`, and the round if there are
@@ -363,38 +363,4 @@ impl GroupRun<'_, '_> {
         self.failures.extend(comparison.tune.as_ref().and_then(without_answer));
         Ok(FinishedGroup { comparison, folder: self.folder, plots, failures: self.failures })
     }
-}
-
-/// A remark if the servers got different requests although the plan fixes the number of requests. If a time
-/// limit ends a load, the number of requests depends on the server, so there is no remark.
-fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
-    let is_counted = |pass: &PassPlan| match pass {
-        PassPlan::Replay(_) | PassPlan::Conversations(_) => false,
-        counted => counted.bound().duration.is_none(),
-    };
-    // The number of requests is not fixed in a search or a sweep, or if the plan may end a pass early.
-    let is_fixed = plan.passes.iter().all(is_counted)
-        && plan.repeat.at_least == plan.repeat.at_most
-        && !plan.procedure.chooses_loads()
-        && plan.stop.is_never();
-    // A run that lacks passes also lacks their requests, so its requests are not compared.
-    let is_whole = |summary: &Summary| {
-        let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
-        !summary.findings.iter().any(|finding| finding.is_one_of(&codes))
-    };
-    let whole: Vec<&Done> = done.iter().filter(|done| is_whole(&done.summary)).collect();
-    let differ = |one: &Done, other: &Done| {
-        one.round == other.round && one.summary.workload_hash != other.summary.workload_hash
-    };
-    let (first, other) = whole.iter().find_map(|first| {
-        let other = whole.iter().find(|other| differ(first, other))?;
-        Some((first, other))
-    })?;
-    is_fixed.then(|| {
-        format!(
-            "{} and {} did not get the same requests: they count tokens differently, or differ in \
-                `extra_body`; give one `tokenizer` for all, or do not compare them",
-            first.variant, other.variant
-        )
-    })
 }
