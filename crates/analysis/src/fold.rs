@@ -295,7 +295,7 @@ impl PassFold {
 
     fn finish_with(mut self, is_drawn: bool) -> (PassSummary, Drawn) {
         let ranges = self.latencies.take_ranges();
-        let layout = self.course.layout(&self.holds);
+        let layout = self.course.layout(&self.holds, &self.data.tokens);
         let intervals = Intervals::of_layout(&layout);
         let layout = layout.as_ref().ok();
         let figures = Figures::of(&self.data);

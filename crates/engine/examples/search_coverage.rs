@@ -1,4 +1,4 @@
-//! Runs searches on four simulated engines with noise, in virtual time. Measures how often the interval of a search
+//! Runs searches on five simulated engines with noise, in virtual time. Measures how often the interval of a search
 //! contains the true value, how wide the interval is, and the error of the estimate. Prints a line for each objective.
 //! `conformance/search` has the latest results.
 //!
@@ -18,6 +18,8 @@ struct Machine {
     name: &'static str,
     model: &'static str,
     lengths: (u32, u32),
+    /// Whether the outputs have random lengths with this mean.
+    random: bool,
     noise: &'static str,
     /// The range of rates, in requests/s, that contains the true values of all objectives over rates.
     rates: (f64, f64),
@@ -28,26 +30,27 @@ struct Machine {
 }
 
 /// The names of the objectives. The search for that of the concurrency is over numbers in flight instead of rates.
-const OBJECTIVES: [&str; 8] = [
-    "TTFT p50", "TTFT p90", "TTFT p99", "TPOT p95", "E2E p50", "goodput 90 %", "concurrency",
-    "mean",
-];
+const OBJECTIVES: [&str; 8] =
+    ["TTFT p50", "TTFT p90", "TTFT p99", "TPOT p95", "E2E", "goodput 90 %", "concurrency", "mean"];
 const OVER_IN_FLIGHT: &str = "concurrency";
 
-const MACHINES: [Machine; 4] = inferometer_model::table! {
-    Machine { name, model, lengths, noise, rates, in_flight, objectives }
-    ("plain", "chatglm3-6b", (128, 32), "step=0.05", (14.0, 34.0), (10, 30), [
+const MACHINES: [Machine; 5] = inferometer_model::table! {
+    Machine { name, model, lengths, random, noise, rates, in_flight, objectives }
+    ("plain", "chatglm3-6b", (128, 32), false, "step=0.05", (14.0, 34.0), (10, 30), [
         "ttft_p50<33ms", "ttft_p90<46ms", "ttft_p99<63ms", "tpot_p95<40ms",
         "e2e_p50<1200ms", "ttft<60ms,tpot<45ms", "e2e_p50<700ms", "e2e_mean<1100ms"])
-    ("preempting", "qwen-14b", (512, 256), "step=0.05", (0.7, 1.5), (4, 26), [
+    ("preempting", "qwen-14b", (512, 256), false, "step=0.05", (0.7, 1.5), (4, 26), [
         "ttft_p50<200ms", "ttft_p90<1s", "ttft_p99<3s", "tpot_p95<45ms",
         "e2e_p50<10s", "ttft<1s,tpot<45ms", "e2e_p90<14s", "ttft_mean<1s"])
-    ("bursty", "chatglm3-6b", (128, 32), "step=0.05,drift=0.05:5s,burst=0.001:10", (12.0, 34.0), (10, 30), [
+    ("bursty", "chatglm3-6b", (128, 32), false, "step=0.05,drift=0.05:5s,burst=0.001:10", (12.0, 34.0), (10, 30), [
         "ttft_p50<33ms", "ttft_p90<50ms", "ttft_p99<85ms", "tpot_p95<45ms",
         "e2e_p50<1100ms", "ttft<100ms,tpot<45ms", "e2e_p50<700ms", "e2e_mean<1100ms"])
-    ("cliff", "llama-3-8b", (512, 128), "step=0.05", (5.0, 11.0), (20, 400), [
+    ("cliff", "llama-3-8b", (512, 128), false, "step=0.05", (5.0, 11.0), (20, 400), [
         "ttft_p50<500ms", "ttft_p90<500ms", "ttft_p99<500ms", "tpot_p95<150ms",
         "e2e_p50<15s", "ttft<500ms,tpot<150ms", "e2e_p50<15s", "ttft_mean<500ms"])
+    ("random", "chatglm3-6b", (128, 32), true, "step=0.05", (10.0, 34.0), (8, 40), [
+        "ttft_p50<33ms", "ttft_p90<46ms", "ttft_p99<63ms", "tpot_p95<50ms",
+        "e2e_p90<2500ms", "ttft<60ms,tpot<45ms", "e2e_p90<1800ms", "e2e_mean<1100ms"])
 };
 
 /// The number of requests at each rate from which the true ratio of the measured value to the limit is computed. For a
@@ -86,9 +89,9 @@ fn measure(
     max_requests: u64,
 ) -> u64 {
     let noise = Some(Noise::parse(machine.noise).expect("noise"));
+    let Machine { lengths, random, .. } = *machine;
     let config = EngineConfig::of_model(machine.model).expect("a model");
-    let server =
-        Server { config: EngineConfig { noise, ..config }, lengths: machine.lengths, whole };
+    let server = Server { config: EngineConfig { noise, ..config }, lengths, random, whole };
     let criteria: Vec<_> = objectives
         .iter()
         .map(|(name, text)| match name.starts_with("goodput") {

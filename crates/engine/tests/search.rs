@@ -14,7 +14,7 @@ fn searches_on_a_noisy_engine_cover_the_limit_that_very_long_runs_show() {
     let noise = Some(Noise::parse("step=0.05").unwrap());
     let config = EngineConfig { noise, ..EngineConfig::of_model("chatglm3-6b").unwrap() };
     for (objective, whole) in [("ttft_p90<46ms", false), ("e2e_p50<700ms", true)] {
-        let server = Server { config: config.clone(), lengths: (128, 32), whole };
+        let server = Server { config: config.clone(), lengths: (128, 32), random: false, whole };
         let criteria = wanted(objective, "", 0.9);
         let loads = match whole {
             true => (14..22).map(f64::from).collect(),

@@ -23,7 +23,7 @@ fn server(whole: bool) -> Server {
     let mut config =
         EngineConfig { noise, ..EngineConfig::of_model("chatglm3-6b").expect("a model") };
     config.max_num_seqs = Some(32);
-    Server { config, lengths: (128, 32), whole }
+    Server { config, lengths: (128, 32), random: false, whole }
 }
 
 fn plan(by: Over) -> SweepPlan {

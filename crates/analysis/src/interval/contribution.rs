@@ -13,6 +13,23 @@ pub(crate) struct Contribution {
     pub weight: f64,
 }
 
+/// The degrees of freedom of the variance of independent values: fewer, the more extreme values there are.
+pub(super) fn degrees_of_variance(values: &[f64]) -> usize {
+    let (n, variance) = (values.len() as f64, variance(values));
+    let mean = values.iter().sum::<f64>() / n;
+    let fourth = values.iter().map(|value| (value - mean).powi(4)).sum::<f64>() / n;
+    let kurtosis = if variance > 0.0 { fourth / variance.powi(2) } else { 3.0 };
+    (2.0 * n / (kurtosis - 1.0).max(0.1)) as usize
+}
+
+/// The sum of independent variances, and its degrees of freedom by Welch and Satterthwaite.
+pub(super) fn sum_of_variances(parts: &[(f64, usize)]) -> (f64, usize) {
+    let sum: f64 = parts.iter().map(|(variance, _)| variance).sum();
+    let spread: f64 = parts.iter().map(|(v, degrees)| v * v / (*degrees).max(1) as f64).sum();
+    let most = parts.iter().map(|(_, degrees)| *degrees).max().unwrap_or(1);
+    (sum, if spread > 0.0 { (sum * sum / spread) as usize } else { most })
+}
+
 /// The variance of the values; 0 for fewer than two values.
 pub(super) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {

@@ -1,9 +1,11 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
-use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant, stats::VALUES_KEPT};
+use inferometer_model::{
+    OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve, stats::VALUES_KEPT,
+};
 
-use super::{lockstep::Lockstep, sent::SentRequest};
+use super::{lockstep::Lockstep, sent::SentRequest, work::Work};
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
@@ -62,13 +64,29 @@ impl Course {
         let ended = record.ended.unwrap_or(send);
         let (index, due) = (record.index, record.due);
         let is_left = record.outcome.kind() == OutcomeKind::Abandoned;
-        self.0.push(SentRequest { send, index, due, ended, tokens, all_tokens, met, is_left });
+        let first = timeline.events.first().map(|event| event.arrival);
+        self.0.push(SentRequest {
+            first,
+            send,
+            index,
+            due,
+            ended,
+            tokens,
+            all_tokens,
+            met,
+            is_left,
+        });
         Some(self.0.len() as u32 - 1)
     }
 
-    /// Sorts the requests by send time, and determines which of them ran in the steady state. The error
+    /// Sorts the requests by send time, and determines which of them ran in the steady state. `tokens` are those of the
+    /// complete requests. The error
     /// states why no confidence intervals can be computed.
-    pub(crate) fn layout(&self, holds: &KeptConstant) -> Result<Layout, NoLayout> {
+    pub(crate) fn layout(
+        &self,
+        holds: &KeptConstant,
+        tokens: &TokenCurve,
+    ) -> Result<Layout, NoLayout> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
         let sent: Vec<SentRequest> = order.iter().map(|&at| self.0[at as usize]).collect();
@@ -110,7 +128,9 @@ impl Course {
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
         // A closed loop and a limit that is always reached keep the number in flight constant.
         let memory = if is_limited { 0.0 } else { in_flight as f64 };
+        let work = begins_at_once.then(|| Work::of(&sent, edge, tokens)).flatten();
         Ok(Layout {
+            work,
             ranks,
             sent,
             edge,
@@ -157,6 +177,8 @@ pub(crate) struct Layout {
     /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
     /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
+    /// Present in a closed loop whose answers have random lengths.
+    pub work: Option<Work>,
     /// Present if the requests run in lockstep.
     pub lockstep: Option<Lockstep>,
 }

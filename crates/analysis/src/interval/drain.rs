@@ -12,7 +12,7 @@ use super::{contribution::variance, course::Layout, sent::SentRequest};
 
 /// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
 /// ends of the last requests show the error of the duration well enough.
-const VARIED: f64 = 0.5;
+pub(super) const VARIED: f64 = 0.5;
 /// Each simulation has this many requests per place in flight. By then, the start is forgotten.
 const STAYS: usize = 4;
 /// The number of simulations, and the largest number of simulated requests (but at least a fifth of the simulations).
@@ -21,13 +21,14 @@ const MOST_REQUESTS: usize = 1 << 20;
 
 /// The additional variance of a sum over all requests, in a pass whose duration includes the drain: the variance of
 /// `sum of share(request) - rate x idle time`, minus that of the sum alone. `rate` is per second of a place, and the
-/// idle time is that of all places while the last answers end. `None` if the stays vary too little.
+/// idle time is that of all places while the last answers end. The second number is the part of it that sums above the
+/// mean have, from 0 to 1: very long drains are more frequent than very short ones. `None` if the stays vary too little.
 pub(super) fn variance_of_drain(
     layout: &Layout,
     duration_s: f64,
     rate: f64,
-    share: impl Fn(&SentRequest) -> f64,
-) -> Option<f64> {
+    share: impl Fn(usize) -> f64,
+) -> Option<(f64, f64)> {
     let (sent, places) = (&layout.sent, layout.in_flight);
     let stays: Vec<f64> = sent.iter().map(SentRequest::stay_s).collect();
     let sum: f64 = stays.iter().sum();
@@ -44,22 +45,34 @@ pub(super) fn variance_of_drain(
         let mut free: BinaryHeap<Reverse<u64>> = (0..places).map(|_| Reverse(0)).collect();
         let mut of_all = 0.0;
         for _ in 0..draws {
-            let request = &sent[seed::below(&mut rng, sent.len() as u64) as usize];
-            of_all += share(request);
+            let rank = seed::below(&mut rng, sent.len() as u64) as usize;
+            let request = &sent[rank];
+            of_all += share(rank);
             if let Some(mut next) = free.peek_mut() {
-                next.0 += request.ended.since(request.send).as_nanos() as u64;
+                next.0 += match &layout.work {
+                    Some(work) => (1e9 * work.drawn_s(rank, &mut rng)) as u64,
+                    None => request.ended.since(request.send).as_nanos() as u64,
+                };
             }
         }
         let last = free.iter().map(|at| at.0).max().unwrap_or(0);
         idle.push(free.iter().map(|at| (last - at.0) as f64 / 1e9).sum::<f64>());
         shares.push(of_all);
     }
-    // Fewer requests in flight are answered faster, which the simulation does not know. The drain of this pass shows by how
-    // much, but only once; so only the cube root of the ratio is taken from it.
+    // Fewer requests in flight are answered faster, which the simulation does not know. If the pace of tokens does not show
+    // by how much, the drain of this pass does, but only once; so only the cube root of the ratio is taken from it.
     let simulated_s = idle.iter().sum::<f64>() / simulations as f64;
     let measured_s = (places as f64 * duration_s - sum).max(0.0);
-    let faster = (measured_s / simulated_s).cbrt();
+    let faster = match &layout.work {
+        Some(work) => work.pace_of_drain,
+        None => (measured_s / simulated_s).cbrt(),
+    };
     let of_both: Vec<f64> =
         shares.iter().zip(&idle).map(|(share, idle)| share - rate * faster * idle).collect();
-    Some((variance(&of_both) - variance(&shares)).max(0.0))
+    let mean = of_both.iter().sum::<f64>() / simulations as f64;
+    let squares =
+        |values: &mut dyn Iterator<Item = &f64>| values.map(|of| (of - mean).powi(2)).sum::<f64>();
+    let above =
+        squares(&mut of_both.iter().filter(|of| **of > mean)) / squares(&mut of_both.iter());
+    Some(((variance(&of_both) - variance(&shares)).max(0.0), above))
 }

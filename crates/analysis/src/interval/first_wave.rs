@@ -11,7 +11,7 @@ const FEWEST_STEPS: usize = 8;
 /// prompts in order, several in each step. A request waits until the end of the step that has its prompt. So the wait
 /// grows from request to request by design. Only the times of prompts and steps vary by chance.
 pub(super) struct Wave {
-    pub requests: usize,
+    requests: usize,
     /// For each step: the number of its prompts, and the number of requests that waited for it.
     steps: Vec<(usize, usize)>,
     /// How the time of a prompt varies, and how the time of a step varies. A server that limits the tokens of a step
@@ -19,7 +19,8 @@ pub(super) struct Wave {
     of_prompt: Spread,
     of_step: Spread,
     pub degrees: usize,
-    pub least: f64,
+    least: f64,
+    values: Vec<f64>,
     largest: f64,
 }
 
@@ -78,7 +79,7 @@ impl Wave {
         };
         let of_prompt = Spread { mean, variance: of_prompt };
         let least = values[0];
-        Some(Self { requests: n, steps, of_prompt, of_step, degrees, least, largest })
+        Some(Self { requests: n, steps, of_prompt, of_step, degrees, least, values, largest })
     }
 
     /// The number of requests that were sent while prompts of the wave still waited, if enough others are in the steady
@@ -120,6 +121,12 @@ impl Wave {
         let prompts_of_step = self.requests as f64 / self.steps.len() as f64;
         let by_steps = of(self.of_step) * prompts_of_step.powi(2);
         self.has_steps().then(|| of(self.of_prompt).min(by_steps))
+    }
+
+    /// The number of values in the wave above `value`, if they are at least this share of the wave.
+    pub(super) fn most_above(&self, value: f64, share: f64) -> Option<usize> {
+        let above = self.values.iter().filter(|of| **of > value).count();
+        (above as f64 >= share * self.requests as f64).then_some(above)
     }
 
     fn has_steps(&self) -> bool {

@@ -9,7 +9,7 @@
 use super::sent::SentRequest;
 
 /// If the gaps between the sends of two successive waves are correlated at least this much, they are the same gaps.
-const ALIKE: f64 = 0.8;
+pub(super) const ALIKE: f64 = 0.8;
 /// With fewer phases, they do not show how much patterns differ. Also needed: half as many as requests in flight.
 const FEWEST_PHASES: usize = 8;
 
@@ -47,7 +47,7 @@ impl Lockstep {
 }
 
 /// The correlation of two series of equal length; 0 if one of them is constant.
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let centred = |values: &[f64]| {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         values.iter().map(|value| value - mean).collect::<Vec<f64>>()

@@ -17,6 +17,7 @@ mod sent;
 mod series;
 mod throughput;
 mod waves;
+mod work;
 
 pub(crate) use contribution::Contribution;
 pub(crate) use course::{Course, Layout, NoLayout};

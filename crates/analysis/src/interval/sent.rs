@@ -9,6 +9,8 @@ pub(crate) struct SentRequest {
     pub index: u32,
     pub due: Nanos,
     pub ended: Nanos,
+    /// The arrival of the first token; absent if the response has no token events.
+    pub first: Option<Nanos>,
     /// The number of output tokens; absent if the request did not complete.
     pub tokens: Option<u32>,
     /// The number of prompt and output tokens, as far as they were counted; 0 if the request did not complete.

@@ -3,8 +3,8 @@
 use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_model::stats::student_975;
 
-use super::contribution::{COSINES, Contribution, variance};
-use super::{course::Layout, first_wave::Wave};
+use super::contribution::{COSINES, Contribution, sum_of_variances, variance};
+use super::{course::Layout, first_wave::Wave, waves::COSINES_OF_PLACES};
 
 /// The largest numbers of cosines for a higher percentile of a short series, and of a long series. Extreme values occur
 /// in short groups. With more cosines, the number of groups is known better.
@@ -24,20 +24,28 @@ const FEWEST_FOR_RANGE: f64 = 5.0;
 const FEWEST_GROUPS: f64 = 20.0;
 /// The fewest effective requests above a percentile: 16 for the 90th and 5 for the 99th. With fewer, the error of
 /// the percentile is not known well enough to be stated.
-const BEYOND_P90: f64 = 16.0;
+pub(super) const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 5.0;
+/// In a closed loop with random lengths, where they come in larger groups. Long gaps between tokens come with prompts, and too few
+/// passes would show enough groups of them: the percentiles of gaps have no interval.
+const BEYOND_P90_OF_RANDOM: f64 = 48.0;
+const BEYOND_P99_OF_RANDOM: f64 = 25.0;
 /// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
 /// by chance. So the interval is made this many times as wide. With m times as many effective requests, the additional
 /// width is divided by the third power of m. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
 const WIDER_P90: f64 = 1.7;
 const WIDER_P99: f64 = 1.3;
+/// The first wave is above a value if this share of its values is, in a closed loop with random lengths.
+const MOST_OF_WAVE: f64 = 0.75;
 /// If the variance of neighbouring values at an edge is more than this many times the variance in the middle, the
 /// variance at the edge is estimated from the edge itself.
 const FAR_MORE: f64 = 4.0;
 /// An answer of the first wave that ends early is followed by a prompt that delays all others. All values of the wave
-/// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent
-/// values. Source: conformance/coverage/coverage.py, closed loops with random output lengths (3.9 and 4.2).
+/// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent values; with
+/// random lengths, this times the square root of the number in flight. Source: conformance/coverage/coverage.py, closed loops of 16 and 64 with random
+/// output lengths (1.7 and 1.9, 3.5 and 4.7 times).
 const SHARED_BY_FIRST: f64 = 4.0;
+const SHARED_OF_RANDOM: f64 = 0.5;
 
 /// The contributions to a metric, in the order in which their requests were sent.
 pub(crate) struct Series<'a> {
@@ -82,9 +90,14 @@ impl Shares {
 }
 
 /// The number of cosines for a series of this length: those whose period is at least as long as the stay of a request.
-/// The period of the k-th cosine is `2 / k` times the length of the series.
+/// The period of the k-th cosine is `2 / k` times the length of the series. With random lengths, fluctuations are over after
+/// a few stays: a long series shows them with more cosines.
 pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
-    (2 * middle / layout.in_flight).clamp(FEWEST_COSINES, COSINES)
+    let most = match layout.work {
+        Some(_) => (middle / layout.in_flight / STAYS_OF_LONG_TAIL).clamp(COSINES, COSINES_OF_TAIL),
+        None => COSINES,
+    };
+    (2 * middle / layout.in_flight).clamp(FEWEST_COSINES, most)
 }
 
 impl<'a> Series<'a> {
@@ -150,21 +163,24 @@ impl<'a> Series<'a> {
             parts.len() as f64 * of_edge(&values(parts), alone, long.variance, shared)
         };
         let between = long.variance * middle.len() as f64 + edge(last, 1.0);
-        let shared = if self.layout.begins_at_once { SHARED_BY_FIRST } else { 1.0 };
+        let shared = match self.layout.begins_at_once {
+            true if self.layout.work.is_some() => {
+                (SHARED_OF_RANDOM * (self.layout.in_flight as f64).sqrt()).max(1.0)
+            }
+            true => SHARED_BY_FIRST,
+            false => 1.0,
+        };
         let (variance, degrees) = match &self.wave {
+            _ if self.share_of_stays().is_some() => self.variance_by_work(mean),
             None => (between + edge(first, shared), long.degrees),
             Some(wave) => {
                 let behind = self.variance_behind(first, middle, of);
                 // The squares of the few distances behind the wave have about half as many degrees of freedom.
-                let parts = [
+                sum_of_variances(&[
                     (between, long.degrees),
                     (wave.variance_of_sum(), wave.degrees),
-                    (behind, (self.behind / 2).max(1)),
-                ];
-                // Degrees of freedom of a sum of variances, by Welch and Satterthwaite.
-                let both: f64 = parts.iter().map(|(variance, _)| variance).sum();
-                let spread: f64 = parts.iter().map(|(v, d)| v * v / *d as f64).sum();
-                (both, if spread > 0.0 { (both * both / spread) as usize } else { long.degrees })
+                    (behind, self.behind / 2),
+                ])
             }
         };
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
@@ -195,12 +211,22 @@ impl<'a> Series<'a> {
     ) -> Option<Shares> {
         let effective = mean.effective;
         let is_tail = share > 0.5;
-        let (beyond, wider) =
-            if share < 0.95 { (BEYOND_P90, WIDER_P90) } else { (BEYOND_P99, WIDER_P99) };
-        if is_tail && effective * (1.0 - share) < beyond {
+        let is_random = self.layout.work.is_some();
+        let (beyond, of_random, wider) = match share < 0.95 {
+            true => (BEYOND_P90, BEYOND_P90_OF_RANDOM, WIDER_P90),
+            false => (BEYOND_P99, BEYOND_P99_OF_RANDOM, WIDER_P99),
+        };
+        let beyond = if is_random { of_random } else { beyond };
+        let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
+        if let (Some(work), Some(_)) =
+            (&self.layout.work, self.share_of_stays().filter(|_| has_one_value_each))
+        {
+            return Some(self.shares_by_work(work, share, value));
+        }
+        if is_tail && (effective * (1.0 - share) < beyond || is_random && !has_one_value_each) {
             return Some(Shares { ends: None, effective });
         }
-        let (first, middle, last) = self.cut();
+        let (first, middle, _) = self.cut();
         let is_in_lockstep = self.layout.lockstep.is_some();
         let fewest = FEWEST_GROUPS * self.layout.memory;
         if is_tail && (is_in_lockstep || (middle.len() as f64) < fewest) {
@@ -213,7 +239,7 @@ impl<'a> Series<'a> {
             |at: usize, part: &Contribution| below[self.order[at] as usize] - share * part.weight;
         if is_in_lockstep {
             let error = self.variance_in_lockstep(of)?.sqrt() / self.weight();
-            let half = student_975(FEWEST_COSINES) * error;
+            let half = student_975(COSINES_OF_PLACES) * error;
             return Some(Shares { ends: Some([share - half, share + half]), effective });
         }
         let cosines = cosines(self.layout, middle.len());
@@ -227,14 +253,19 @@ impl<'a> Series<'a> {
         let alone = variance(of_middle);
         // Requests that are near in time are correlated at the edges as they are in the middle.
         let alike = if alone > 0.0 { long.variance / alone } else { 1.0 };
-        let mut sum =
-            long.variance * middle.len() as f64 + last.len() as f64 * variance(of_last) * alike;
+        let of_edge = |values: &[f64]| {
+            let own = variance(values);
+            let is_added = is_random && own > alone;
+            let of_each = if is_added { own - alone + long.variance } else { own * alike };
+            of_each * values.len() as f64
+        };
+        let mut sum = long.variance * middle.len() as f64 + of_edge(of_last);
         sum += match &self.wave {
             Some(wave) => {
                 let of = |part: &Contribution| f64::from(u8::from(part.total <= value)) - share;
                 wave.variance_of_count(value)? + self.variance_behind(first, middle, of)
             }
-            None => first.len() as f64 * variance(of_first) * alike,
+            None => of_edge(of_first),
         };
         let weight = self.weight();
         // A rank is a whole number, so the error is at least half a rank.
@@ -260,7 +291,6 @@ impl<'a> Series<'a> {
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
         let (low, high) = (share - half, share + half);
-        let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
         if !is_tail && has_one_value_each && own >= FEWEST_FOR_RANGE {
             // The range from the smallest to the largest value is then an interval, too.
             let rank = 0.5 / self.parts.len() as f64;
@@ -296,15 +326,12 @@ impl<'a> Series<'a> {
         ((wanted / digits).ceil() * digits) as u64
     }
 
-    /// The largest share whose quantile is known. If all values of the first wave are above `value`, larger quantiles
+    /// The largest share whose quantile is known. If most values of the first wave are above `value`, the largest quantiles
     /// are values of this wave, and their errors are unknown.
     pub(crate) fn largest_share(&self, value: f64) -> f64 {
-        match &self.wave {
-            Some(wave) if wave.least > value => {
-                1.0 - wave.requests as f64 / self.parts.len() as f64
-            }
-            _ => 1.0,
-        }
+        let most = if self.layout.work.is_some() { MOST_OF_WAVE } else { 1.0 };
+        let above = self.wave.as_ref().and_then(|wave| wave.most_above(value, most));
+        1.0 - above.unwrap_or(0) as f64 / self.parts.len() as f64
     }
 }
 

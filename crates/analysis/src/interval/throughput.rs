@@ -3,7 +3,7 @@
 
 use inferometer_model::stats::{serial, student_975, wilson};
 
-use super::contribution::{Contribution, variance};
+use super::contribution::{Contribution, degrees_of_variance, sum_of_variances, variance};
 use super::series::{Series, cosines};
 use super::{course::Layout, drain::variance_of_drain, sent::SentRequest};
 
@@ -28,26 +28,42 @@ pub(crate) fn throughput(
     }
     let rate = layout.sent.iter().map(&of).sum::<f64>() / duration_s;
     let of_place = rate / layout.in_flight as f64;
-    let share = |sent: &SentRequest| of(sent) - of_place * sent.stay_s();
     let n = layout.sent.len();
-    let middle = &layout.sent[layout.edge..n - layout.edge];
-    let series: Vec<f64> = middle.iter().map(share).collect();
-    let long = serial::long_run(&series, None, cosines(layout, series.len()), 0.0)?;
-    let of_sum = long.variance * n as f64;
-    let (mut error, mut degrees) = (of_sum, long.degrees);
-    if let Some(of_drain) = variance_of_drain(layout, duration_s, of_place, share) {
-        error += of_drain;
+    let share = |rank: usize| {
+        let sent = &layout.sent[rank];
+        let stay_s = layout.work.as_ref().map_or_else(|| sent.stay_s(), |work| work.stay_s(rank));
+        of(sent) - of_place * stay_s
+    };
+    let (of_sum, of_degrees) = match &layout.work {
+        Some(work) => {
+            let shares: Vec<f64> = (0..n).map(share).collect();
+            let stays_s: f64 = (0..n).map(|rank| work.stay_s(rank)).sum();
+            let sampled = (variance(&shares) * n as f64, degrees_of_variance(&shares));
+            sum_of_variances(&[sampled, (work.noise * (of_place * stays_s).powi(2), work.degrees)])
+        }
+        None => {
+            let series: Vec<f64> = (layout.edge..n - layout.edge).map(share).collect();
+            let long = serial::long_run(&series, None, cosines(layout, series.len()), 0.0)?;
+            (long.variance * n as f64, long.degrees)
+        }
+    };
+    let (mut error, mut degrees) = ([of_sum; 2], of_degrees);
+    if let Some((of_drain, above)) = variance_of_drain(layout, duration_s, of_place, share) {
+        error = [above, 1.0 - above].map(|part| of_sum + 2.0 * part * of_drain);
+        let error = of_sum + of_drain;
         // Degrees of freedom by Welch and Satterthwaite. Those of the simulated part are many.
         let times = if of_sum > 0.0 { (error / of_sum).powi(2) } else { f64::MAX };
-        degrees = (long.degrees as f64 * times).min(1e6) as usize;
+        degrees = (of_degrees as f64 * times).min(1e6) as usize;
     } else if layout.edge > 1 {
         let last = &layout.sent[n - layout.edge..];
         let ends: Vec<f64> =
             last.iter().map(|sent| sent.ended.seconds_after(layout.sent[0].send)).collect();
-        error += rate * rate * variance(&ends) / ends.len() as f64;
+        let of_drain = rate * rate * variance(&ends) / ends.len() as f64;
+        error = error.map(|of_sum| of_sum + of_drain);
     }
-    let half = student_975(degrees) * error.sqrt() / duration_s;
-    (half <= rate).then_some([rate - half, rate + half])
+    // A sum that is far below the mean says that the true one is far above it.
+    let [below, above] = error.map(|error| student_975(degrees) * error.sqrt() / duration_s);
+    (below <= rate).then_some([rate - below, rate + above])
 }
 
 /// The 95 % intervals of the rates of a pass, and of its attainment.

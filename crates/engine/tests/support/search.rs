@@ -6,15 +6,17 @@ use inferometer_model::load::{Bound, PassPlan, load_model};
 use inferometer_model::metrics::{
     Fate, RequestFigures, e2e, request_objective as goodput, send_delay, slo, tpot, ttft,
 };
-use inferometer_model::stats::seed::{below, rng};
+use inferometer_model::stats::seed::{below, rng, unit};
 use inferometer_plan::search::{Criterion, Over, SearchPlan, criteria};
 
-/// A server and its workload: prompts and outputs of fixed lengths. The load is a number of requests in flight if
+/// A server and its workload: prompts and outputs of fixed lengths, or outputs of exponentially distributed lengths with
+/// this mean if `random` is set. The load is a number of requests in flight if
 /// `whole` is set, otherwise a rate with Poisson arrivals.
 #[derive(Clone)]
 pub struct Server {
     pub config: EngineConfig,
     pub lengths: (u32, u32),
+    pub random: bool,
     pub whole: bool,
 }
 
@@ -66,11 +68,14 @@ impl Server {
         requests: u64,
         seed: u64,
     ) -> Vec<RequestFigures> {
-        self.play_lengths(
-            noise,
-            (load, requests, seed),
-            &mut std::iter::repeat_n(self.lengths, requests as usize),
-        )
+        let (input, output) = self.lengths;
+        let mut draws = rng(seed, &["lengths"]);
+        let mut length = || match self.random {
+            true => 1 + (-f64::from(output) * (1.0 - unit(&mut draws)).ln()) as u32,
+            false => output,
+        };
+        let mut lengths = (0..requests).map(|_| (input, length()));
+        self.play_lengths(noise, (load, requests, seed), &mut lengths)
     }
 
     /// Like [`Self::play`], but with requests of these lengths.
