@@ -1,7 +1,8 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
-use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant, stats::VALUES_KEPT};
+use inferometer_model::stats::{VALUES_KEPT, serial::LastControl};
+use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant};
 
 use super::{lockstep::Lockstep, sent::SentRequest};
 
@@ -118,6 +119,7 @@ impl Course {
             in_flight: in_flight.max(1),
             memory,
             control,
+            last_control: LastControl::default(),
             lockstep,
         })
     }
@@ -157,6 +159,7 @@ pub(crate) struct Layout {
     /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
     /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
+    pub last_control: LastControl,
     /// Present if the requests run in lockstep.
     pub lockstep: Option<Lockstep>,
 }
