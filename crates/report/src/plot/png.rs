@@ -168,33 +168,28 @@ fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
                 rows.extend_from_within(indices + from..indices + from + part.len());
                 continue;
             }
-            let mut rest = part;
-            while let [pixel, ..] = *rest {
-                let (run, other) = rest.split_at(equal_pixels(rest));
-                rest = other;
-                let place = &mut recent[usize::from(pixel.green()) % RECENT];
-                let index = match *place {
-                    Some((same, index)) if same == pixel => index,
-                    _ => *known.entry(colour(&pixel)).or_insert_with_key(|colour| {
-                        palette.extend_from_slice(colour);
-                        palette.len() / 3 - 1
-                    }),
-                };
-                *place = Some((pixel, index));
-                rows.resize(rows.len() + run.len(), u8::try_from(index).ok()?);
+            let (mut last, mut last_index) = (None, 0);
+            let mut indices = [0; PART];
+            for (pixel, index) in part.iter().zip(&mut indices) {
+                if last != Some(pixel) {
+                    let place = &mut recent[usize::from(pixel.green()) % RECENT];
+                    let index = match *place {
+                        Some((same, index)) if same == *pixel => index,
+                        _ => *known.entry(colour(pixel)).or_insert_with_key(|colour| {
+                            palette.extend_from_slice(colour);
+                            palette.len() / 3 - 1
+                        }),
+                    };
+                    *place = Some((*pixel, index));
+                    (last, last_index) = (Some(pixel), u8::try_from(index).ok()?);
+                }
+                *index = last_index;
             }
+            rows.extend_from_slice(&indices[..part.len()]);
         }
         above = Some((bytes, begin));
     }
     Some((palette, rows))
-}
-
-/// The number of pixels at the start of a part of a row that are equal to its first pixel.
-fn equal_pixels(row: &[PremultipliedColorU8]) -> usize {
-    // Most of an image is background: several pixels are compared at once.
-    let first = [row[0]; 16];
-    let in_blocks = 16 * row.chunks_exact(16).take_while(|block| **block == first).count();
-    in_blocks + row[in_blocks..].iter().take_while(|pixel| **pixel == row[0]).count()
 }
 
 /// The rows of an image: `NO_FILTER`, then red, green and blue of each pixel.
@@ -214,11 +209,13 @@ fn coloured(pixmap: &Pixmap) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// An image of three rows with one pixel for each of `colours` colours. The first two rows are equal.
+    /// An image of four rows with one pixel for each of `colours` colours. The first two rows are equal; the last two
+    /// differ in their last pixel.
     fn image(colours: u32) -> Pixmap {
-        let mut pixmap = Pixmap::new(colours, 3).unwrap();
+        let mut pixmap = Pixmap::new(colours, 4).unwrap();
         for (pixel, place) in pixmap.pixels_mut().iter_mut().zip(0_u32..) {
-            let [low, high, ..] = ((place + place / colours / 2) % colours).to_le_bytes();
+            let column = if place + 1 == 4 * colours { 0 } else { place };
+            let [low, high, ..] = ((column + place / colours / 2) % colours).to_le_bytes();
             *pixel = PremultipliedColorU8::from_rgba(low, high, 7, u8::MAX).unwrap();
         }
         pixmap
