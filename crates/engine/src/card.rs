@@ -4,7 +4,7 @@
 mod check;
 mod operations;
 
-use std::{path::Path, sync::LazyLock};
+use std::{path::Path, sync::OnceLock};
 
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -189,15 +189,17 @@ const FILES: [(&str, &str); 14] = files!(
     "h100-sxm", "h100-pcie", "h200", "b200", "l40s", "l4", "rtx-4090", "rtx-pro-6000", "mi300x"
 );
 
-static CARDS: LazyLock<Vec<Card>> = LazyLock::new(|| {
-    FILES
-        .map(|(name, text)| Card::parse(text, name).expect("invariant: embedded cards parse"))
-        .to_vec()
-});
+/// The cards of [`FILES`]. Each is parsed when it is first needed, because most commands need one of them.
+static CARDS: [OnceLock<Card>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+fn built_in(place: usize) -> &'static Card {
+    let (name, text) = FILES[place];
+    CARDS[place].get_or_init(|| Card::parse(text, name).expect("invariant: embedded cards parse"))
+}
 
 /// The built-in cards.
-pub fn cards() -> &'static [Card] {
-    &CARDS
+pub fn cards() -> impl Iterator<Item = &'static Card> {
+    (0..FILES.len()).map(built_in)
 }
 
 /// The text of a built-in card's file; `None` if no built-in card has the name of this card.
@@ -221,7 +223,8 @@ pub fn card(name: &str) -> Result<Option<Card>, EngineError> {
         })?;
         return Card::parse(&text, name).map(Some);
     }
-    Ok(cards().iter().find(|card| card.name == name).cloned())
+    let place = FILES.iter().position(|file| file.0 == name);
+    Ok(place.map(|place| built_in(place).clone()))
 }
 
 /// The built-in card that a user means by a name in any case, also without form factor and memory: `H100` is `h100-sxm`.
@@ -229,8 +232,8 @@ pub fn card(name: &str) -> Result<Option<Card>, EngineError> {
 pub fn card_meant(name: &str) -> Option<&'static Card> {
     let lower = name.to_lowercase();
     let family = format!("{lower}-");
-    let exact = cards().iter().find(|card| card.name == lower);
-    let of_family = cards().iter().filter(|card| card.name.starts_with(&family));
+    let exact = cards().find(|card| card.name == lower);
+    let of_family = cards().filter(|card| card.name.starts_with(&family));
     let usual = |card: &&Card| (card.name.contains("sxm"), card.memory_bytes);
     exact.or_else(|| of_family.max_by_key(usual))
 }

@@ -61,7 +61,7 @@ pub fn choose_from(
     let own_card = start.own_card.clone().filter(|own| own.name == wanted);
     let Some(wanted_card) = own_card.clone().map_or_else(|| card(wanted), |own| Ok(Some(own)))?
     else {
-        let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
+        let known: Vec<_> = cards().map(|card| card.name.as_str()).collect();
         let expected = format!(
             "is unknown{}; the known names are {}, or give the path of a card file (.toml)",
             did_you_mean(wanted, known.iter().copied()),

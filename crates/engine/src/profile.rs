@@ -214,7 +214,7 @@ impl Profile {
         card(&self.card)?.ok_or_else(|| EngineError::UnknownCard {
             profile: self.name.clone(),
             card: self.card.clone(),
-            known: cards().iter().map(|card| card.name.as_str()).collect::<Vec<_>>().join(", "),
+            known: cards().map(|card| card.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }
 

@@ -58,6 +58,8 @@ pub struct PlainWords {
     /// Whether [`PlainWords::text`] is always encoded as exactly the same ids. If not, the tokens of each
     /// text must be counted.
     pub encodes_exactly: bool,
+    /// Whether a test of this program shows this, so that no text is counted as a check.
+    pub is_proved: bool,
 }
 
 impl PlainWords {

@@ -105,7 +105,7 @@ impl ServerTokenizer {
                     found.iter().map(|(_, word)| format!("{lead}{word}").into()).collect()
                 };
                 let (first, behind) = (texts(lead), texts(" "));
-                let words = Some(PlainWords { first, behind, encodes_exactly: false });
+                let words = Some(PlainWords { first, behind, ..PlainWords::default() });
                 return Ok(Plain { ids: found.into_iter().map(|(id, _)| id).collect(), words });
             }
         }

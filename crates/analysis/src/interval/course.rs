@@ -1,9 +1,8 @@
 //! Describes the course of a pass: the order of its requests by send time, the requests in the steady state of the
 //! load, and the number in flight.
 
-use inferometer_model::{
-    OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve, stats::VALUES_KEPT,
-};
+use inferometer_model::stats::{VALUES_KEPT, serial::LastControl};
+use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve};
 
 use super::{lockstep::Lockstep, sent::SentRequest, work::Work};
 
@@ -138,6 +137,7 @@ impl Course {
             in_flight: in_flight.max(1),
             memory,
             control,
+            last_control: LastControl::default(),
             lockstep,
         })
     }
@@ -177,6 +177,7 @@ pub(crate) struct Layout {
     /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
     /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
+    pub last_control: LastControl,
     /// Present in a closed loop whose answers have random lengths.
     pub work: Option<Work>,
     /// Present if the requests run in lockstep.

@@ -144,7 +144,8 @@ impl<'a> Series<'a> {
         let control = self.layout.control.as_ref().map(|control| {
             middle.iter().map(|part| control[part.at as usize]).collect::<Vec<f64>>()
         });
-        serial::long_run(&values, control.as_deref(), cosines, self.layout.memory)
+        let control = control.as_deref().map(|control| (control, &self.layout.last_control));
+        serial::long_run(&values, control, cosines, self.layout.memory)
     }
 
     /// The 95 % interval of the mean; `None` if the error of the mean is unknown.

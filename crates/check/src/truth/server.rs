@@ -3,12 +3,13 @@
 //! never delays a token to send several together, never drops a token, and never sends a token before its due time.
 
 use std::collections::{BinaryHeap, VecDeque};
-use std::{cmp::Reverse, collections::binary_heap::PeekMut, time::Duration};
+use std::{borrow::Cow, cmp::Reverse, collections::binary_heap::PeekMut, time::Duration};
 
 use inferometer_model::Nanos;
 use inferometer_net::http::{Connection, Connections, Handler, answer_waiting};
 use inferometer_net::{ConnId, Net, Wake};
 use inferometer_wire::http::{Request, response_head};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::truth::frame::{self, Frame};
@@ -41,6 +42,14 @@ pub struct TruthServer {
     request_count: u64,
 }
 
+/// The body of a completion request.
+#[derive(Default, Deserialize)]
+struct Body<'a> {
+    max_tokens: Option<u32>,
+    #[serde(borrow)]
+    prompt: Option<Cow<'a, str>>,
+}
+
 /// The response to a completion request while its tokens are sent.
 pub struct Stream {
     frame: Frame,
@@ -67,9 +76,8 @@ impl TruthServer {
     }
 
     fn begin<N: Net>(&mut self, net: &mut N, connection: &mut Connection<Stream>, body: &[u8]) {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let total = body["max_tokens"].as_u64().and_then(|count| u32::try_from(count).ok());
-        let (Some(total @ 1..), Some(prompt)) = (total, body["prompt"].as_str()) else {
+        let Body { max_tokens, prompt } = serde_json::from_slice(body).unwrap_or_default();
+        let (Some(total @ 1..), Some(prompt)) = (max_tokens, prompt) else {
             let message = "a prompt as text and max_tokens of at least 1 are needed";
             return respond(connection, 400, &json!({ "error": { "message": message } }));
         };

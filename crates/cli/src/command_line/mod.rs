@@ -83,10 +83,14 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         return failure.code();
     }
     let store = settings.as_ref().ok().and_then(|settings| settings.store());
-    let parsed = with_store(command(), store).try_get_matches_from(&arguments).and_then(|_| {
+    let parsed = with_store(command(), store).try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| {
         // Several commands share the types of their flags, so these are read by a parser that has all flags.
-        let matches = with_store(whole_command(), store).try_get_matches_from(&arguments)?;
-        Arguments::from_arg_matches(&matches)
+        let has_all = !matches.subcommand_name().is_some_and(taken::leaves_out);
+        Arguments::from_arg_matches(&match has_all {
+            true => matches,
+            false => with_store(whole_command(), store).try_get_matches_from(&arguments)?,
+        })
     });
     let done = parsed.map(|arguments| {
         // Errors in the settings matter only for the commands that use them.

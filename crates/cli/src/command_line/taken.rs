@@ -48,6 +48,11 @@ pub fn why_left_out(command: PlanCommand, id: &str) -> Option<&'static str> {
     of_switches.map(|row| row.2).chain(of_keys.map(|(_, why)| why)).next()
 }
 
+/// Whether the command with this name takes only some of the flags that it shares with `run`, which takes all.
+pub fn leaves_out(name: &str) -> bool {
+    PlanCommand::ALL.iter().any(|it| *it != PlanCommand::Run && it.name() == name)
+}
+
 /// Removes the flags that a command does not take, and shortens `-h` of commands with many flags to the flags that most
 /// users need; `--help` shows all flags.
 pub fn taken(all: Command) -> Command {

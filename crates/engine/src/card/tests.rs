@@ -31,7 +31,7 @@ fn a_card_is_meant_by_its_name_in_any_case_or_by_its_family() {
 
 /// The message about a card file in which the first line of a key is replaced.
 fn refused(key: &str, value: &str) -> String {
-    let known = cards().iter().find(|card| card.name == "h100-sxm").unwrap();
+    let known = cards().find(|card| card.name == "h100-sxm").unwrap();
     let text = toml::to_string(known).unwrap();
     let mut found = false;
     let lines = text.lines().map(|line| {
@@ -82,7 +82,7 @@ fn a_figure_outside_of_its_range_is_refused_with_the_range_and_what_to_write() {
         ("operations = 5", "x: operations = 5: must be a table; write [operations] and its keys"),
         ("operations.bf16 = 5", "; operations.bf16 = 5: must be a table; write [operations.bf16]"),
     ] {
-        let known = Card { operations: None, ..cards()[0].clone() };
+        let known = Card { operations: None, ..built_in(0).clone() };
         let text = format!("{}{tables}", toml::to_string(&known).unwrap());
         let told = Card::parse(&text, "x").unwrap_err().to_string();
         assert!(told.contains(wanted), "{told}");
@@ -99,7 +99,7 @@ fn one_error_names_all_missing_keys_of_a_card_file_and_every_built_in_file_is_a_
     }
     assert!(!told.contains("name (") && told.contains("list cards l4"), "{told}");
     let text =
-        format!("{}\n[operations]\nkv_bandwidth_share = 0.9", card_file(&cards()[0]).unwrap());
+        format!("{}\n[operations]\nkv_bandwidth_share = 0.9", card_file(built_in(0)).unwrap());
     let told = Card::parse(&text, "mine.toml").unwrap_err().to_string();
     assert!(
         told.contains("operations.prompt_attention_tflops (") && told.contains("bf16 ("),
@@ -113,7 +113,7 @@ fn one_error_names_all_missing_keys_of_a_card_file_and_every_built_in_file_is_a_
 
 #[test]
 fn a_compute_capability_may_be_written_as_one_number_or_as_text() {
-    let file = card_file(&cards()[0]).expect("a file");
+    let file = card_file(built_in(0)).expect("a file");
     let of = |value: &str| {
         let text = file.replace("capability = [8, 0]", &format!("capability = {value}"));
         Card::parse(&text, "x").map(|card| card.capability)
@@ -173,7 +173,7 @@ fn the_figures_of_small_and_of_very_large_devices_are_accepted() {
             capability,
             link_bytes_per_s: 1e6,
             operations: None,
-            ..cards()[0].clone()
+            ..built_in(0).clone()
         };
         let text = toml::to_string(&card).unwrap();
         assert_eq!(Card::parse(&text, name).as_ref(), Ok(&card));
@@ -182,8 +182,8 @@ fn the_figures_of_small_and_of_very_large_devices_are_accepted() {
 
 #[test]
 fn a_whole_number_of_bytes_may_be_written_as_a_float() {
-    let text = toml::to_string(&cards()[0]).unwrap();
-    let bytes = format!("memory_bytes = {}", cards()[0].memory_bytes);
+    let text = toml::to_string(built_in(0)).unwrap();
+    let bytes = format!("memory_bytes = {}", built_in(0).memory_bytes);
     let read = Card::parse(&text.replace(&bytes, "memory_bytes = 48e9"), "x").unwrap();
     assert_eq!(read.memory_bytes, 48_000_000_000);
 }

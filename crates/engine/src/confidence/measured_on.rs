@@ -99,7 +99,7 @@ pub fn card_in_words(words: &str) -> Option<&'static Card> {
         let has_form = |form: &str| card.name.contains(form);
         is_pcie == has_form("pcie") || !(has_form("pcie") || has_form("sxm"))
     };
-    if let Some(named) = cards().iter().find(|card| card.name == lower) {
+    if let Some(named) = cards().find(|card| card.name == lower) {
         return Some(named);
     }
     let says_form = is_pcie || lower.contains("sxm") || lower.contains("hbm3");
@@ -110,7 +110,7 @@ pub fn card_in_words(words: &str) -> Option<&'static Card> {
         parts.all(|part| words.contains(&part))
     };
     let may_be: Vec<&Card> =
-        cards().iter().filter(|card| is_card(words, &card.name)).filter(is_named).collect();
+        cards().filter(|card| is_card(words, &card.name)).filter(is_named).collect();
     let of_form = may_be.iter().copied().filter(|card| says_form && is_of_form(card));
     match (may_be.as_slice(), of_form.collect::<Vec<_>>().as_slice()) {
         ([only], _) | (_, [only]) => Some(only),

@@ -6,6 +6,8 @@
 //! Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference", 2018). There are few
 //! degrees of freedom, so intervals need the quantile of Student's t.
 
+use std::cell::RefCell;
+
 /// An estimate of the variance of a series' sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongRun {
@@ -13,6 +15,20 @@ pub struct LongRun {
     pub variance: f64,
     /// The degrees of freedom of the estimate.
     pub degrees: usize,
+}
+
+/// The control that was used last, and its projections: nearly all metrics of a pass have the same control.
+#[derive(Clone, Debug, Default)]
+pub struct LastControl(RefCell<(Vec<f64>, Vec<f64>)>);
+
+impl LastControl {
+    fn projections(&self, control: &[f64], count: usize) -> Vec<f64> {
+        let mut last = self.0.borrow_mut();
+        if last.0 != control || last.1.len() < count {
+            *last = (control.to_vec(), projections(control, count));
+        }
+        last.1[..count].to_vec()
+    }
 }
 
 /// The maximum number of cosines if slow fluctuations are strong. A control (see [`long_run`]) is only used with at
@@ -37,7 +53,7 @@ const TOGETHER: usize = 4;
 /// is not much longer than the fluctuations (see `density`).
 pub fn long_run(
     values: &[f64],
-    control: Option<&[f64]>,
+    control: Option<(&[f64], &LastControl)>,
     cosines: usize,
     memory: f64,
 ) -> Option<LongRun> {
@@ -46,7 +62,7 @@ pub fn long_run(
     let wanted = if cosines <= MOST_COSINES_OF_SLOW { cosines.max(most.min(9)) } else { cosines };
     let wanted = if memory > 0.0 { wanted.max(most.min(4 * cosines)) } else { wanted };
     let of_values = projections(values, wanted);
-    let of_control = control.map(|control| projections(control, wanted));
+    let of_control = control.map(|(control, last)| last.projections(control, wanted));
     let squares = |count: usize| {
         residual_squares(&of_values[..count], of_control.as_ref().map(|of| &of[..count]))
     };
@@ -192,11 +208,15 @@ mod tests {
         let control: Vec<f64> = (0..1_000).map(|_| seed::normal(&mut rng)).collect();
         let values: Vec<f64> =
             control.iter().map(|c| 5.0 * c + 0.1 * seed::normal(&mut rng)).collect();
-        let (plain, controlled) =
-            (long_run(&values, None, 6, 0.0), long_run(&values, Some(&control), 6, 0.0));
-        assert!(plain.unwrap().variance > 1.0 && controlled.unwrap().variance < 0.1);
-        assert_eq!(controlled.unwrap().degrees, 5);
-        let fixed = [1.0; 1_000];
-        assert_eq!(long_run(&values, Some(&fixed), 6, 0.0), plain);
+        let last = LastControl::default();
+        let controlled =
+            |control: &[f64], cosines| long_run(&values, Some((control, &last)), cosines, 0.0);
+        let (plain, with) = (long_run(&values, None, 6, 0.0), controlled(&control, 6));
+        assert!(plain.unwrap().variance > 1.0 && with.unwrap().variance < 0.1);
+        assert_eq!(with.unwrap().degrees, 5);
+        // Neither the last control nor its number of cosines changes the result.
+        assert_eq!(controlled(&[1.0; 1_000], 6), plain);
+        let again = [12, 6].map(|cosines| controlled(&control, cosines));
+        assert_eq!((again[1], again[0].unwrap().degrees), (with, 11));
     }
 }

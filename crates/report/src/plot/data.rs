@@ -122,6 +122,12 @@ fn number(value: f64) -> Value {
         return json!(whole as i64);
     }
     let decimals = (4.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let power = 10_f64.powi(decimals as i32);
+    let scaled = value * power;
+    // Only very near the middle between two numbers, the product may be rounded to the other one.
+    if (scaled.abs().fract() - 0.5).abs() > 1e-6 {
+        return json!(scaled.round() / power);
+    }
     let text = format!("{value:.decimals$}");
     text.parse::<f64>().map_or(Value::Null, |value| json!(value))
 }

@@ -19,6 +19,15 @@ const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
 /// The chart as an SVG document, which refers to no other file. Hidden series are left out.
 pub fn file(chart: &Chart, theme: Theme) -> String {
+    drawn(chart, theme, Svg::new)
+}
+
+/// As [`file()`], without the background.
+pub(super) fn clear(chart: &Chart, theme: Theme) -> String {
+    drawn(chart, theme, Svg::clear)
+}
+
+fn drawn(chart: &Chart, theme: Theme, begin: fn(f64, f64, Theme) -> Svg) -> String {
     let mut chart = chart.on_its_axes();
     chart.panels.iter_mut().for_each(|panel| panel.series.retain(|series| !series.hidden));
     let chart = &chart;
@@ -28,7 +37,7 @@ pub fn file(chart: &Chart, theme: Theme) -> String {
     let head = Head::of(chart, room);
     let layout = Layout::of(chart, head.height(), true);
     let notes = wrapped(chart.footnotes.iter().chain([&chart.origin]), room);
-    let mut svg = Svg::new(width, layout.height + BELOW + notes.len() as f64 * LINE, theme);
+    let mut svg = begin(width, layout.height + BELOW + notes.len() as f64 * LINE, theme);
     head.draw(&mut svg, room);
     let panels = || chart.panels.iter().zip(&layout.panels);
     panels().for_each(|(panel, placed)| ink::draw_bands(&mut svg, &layout, placed, panel));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Theme, file, png};
+use super::{Theme, file, png::Pngs};
 use crate::{ReportError, chart::Chart};
 
 /// Pixels of a PNG file for each unit of the SVG drawing.
@@ -37,17 +37,21 @@ impl PlotFiles {
         if self.form == Form::None { &[] } else { charts }
     }
 
-    /// The name and the content of the file of a chart.
-    ///
-    /// # Errors
-    /// If the chart cannot be converted to PNG.
-    pub fn drawn(self, chart: &Chart) -> Result<(String, Vec<u8>), ReportError> {
-        let svg = file(chart, self.theme);
-        let bytes = match self.form {
-            Form::Png => png(&svg, PNG_SCALE)?,
-            Form::Svg | Form::None => svg.into_bytes(),
-        };
-        Ok((format!("{}.{}", chart.id, self.form.name()), bytes))
+    /// The name and the content of the file of each chart; an error if the chart cannot be converted to PNG.
+    pub fn drawn(
+        self,
+        charts: &[Chart],
+    ) -> impl Iterator<Item = Result<(String, Vec<u8>), ReportError>> {
+        let mut pngs = Pngs::default();
+        self.charts(charts).iter().map(move |chart| {
+            let bytes = match self.form {
+                Form::Png => {
+                    pngs.png(&file::clear(chart, self.theme), PNG_SCALE, self.theme.paper())?
+                }
+                Form::Svg | Form::None => file(chart, self.theme).into_bytes(),
+            };
+            Ok((format!("{}.{}", chart.id, self.form.name()), bytes))
+        })
     }
 
     /// The place of the files in `folder`, as the end of a line that lists files; empty if there are none.

@@ -186,7 +186,8 @@ impl Shades {
         let (width, height) = (bounds.width() as usize, bounds.height() as usize);
         let mut covered = vec![0; width * height];
         outline.draw(|x, y, share| {
-            covered[y as usize * width + x as usize] = (share * SHADES as f32 + 0.5) as u8;
+            let shades = (share * SHADES as f32 + 0.5) as u8;
+            covered[y as usize * width + x as usize] = shades.min(SHADES as u8);
         });
         Self { corner: [bounds.min.x as i32, bounds.min.y as i32], width, covered }
     }
@@ -195,16 +196,22 @@ impl Shades {
     fn stamp(&self, pixmap: &mut Pixmap, at: [i32; 2], colour: [u8; 3]) {
         let (width, height) = (pixmap.width() as i32, pixmap.height() as i32);
         let [left, top] = [0, 1].map(|axis| at[axis] + self.corner[axis]);
+        let column = |x: i32| (x - left).clamp(0, self.width as i32) as usize;
+        let columns = column(0)..column(width);
+        if columns.is_empty() {
+            return;
+        }
         for (row, y) in self.covered.chunks(self.width).zip(top..) {
-            for (covered, x) in row.iter().zip(left..) {
-                if *covered == 0 || !(0..width).contains(&x) || !(0..height).contains(&y) {
-                    continue;
-                }
-                let pixel = 4 * (y * width + x) as usize;
-                let covered = i32::from(*covered).min(SHADES);
-                for (channel, ink) in pixmap.data_mut()[pixel..pixel + 3].iter_mut().zip(colour) {
+            if !(0..height).contains(&y) {
+                continue;
+            }
+            let row = &row[columns.clone()];
+            let first = 4 * (y * width + left.max(0)) as usize;
+            let pixels = pixmap.data_mut()[first..][..4 * row.len()].chunks_exact_mut(4);
+            for (pixel, covered) in pixels.zip(row).filter(|(_, covered)| **covered > 0) {
+                for (channel, ink) in pixel[..3].iter_mut().zip(colour) {
                     let (under, ink) = (i32::from(*channel), i32::from(ink));
-                    *channel = (under + (ink - under) * covered / SHADES) as u8;
+                    *channel = (under + (ink - under) * i32::from(*covered) / SHADES) as u8;
                 }
             }
         }

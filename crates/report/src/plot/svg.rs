@@ -164,7 +164,7 @@ impl Svg {
         self.body
     }
 
-    /// An empty document without a background, for a drawing inside of an HTML page.
+    /// An empty document without a background.
     pub(crate) fn clear(width: f64, height: f64, theme: Theme) -> Self {
         Self { width, height, body: String::new(), theme }
     }
@@ -192,11 +192,14 @@ impl Svg {
 pub(crate) fn coordinate(value: f64) -> String {
     assert!(value.is_finite(), "invariant: undefined figures never become points");
     let hundredths = (value * 100.0).round() as i64;
-    let sign = if hundredths < 0 { "-" } else { "" };
     let (whole, rest) = (hundredths.unsigned_abs() / 100, hundredths.unsigned_abs() % 100);
-    match (rest, rest % 10) {
-        (0, _) => format!("{sign}{whole}"),
-        (_, 0) => format!("{sign}{whole}.{}", rest / 10),
-        _ => format!("{sign}{whole}.{rest:02}"),
+    let mut text = whole.to_string();
+    if hundredths < 0 {
+        text.insert(0, '-');
     }
+    if rest > 0 {
+        let [tenths, rest] = [rest / 10, rest % 10].map(|digit| char::from(b'0' + digit as u8));
+        text.extend(['.', tenths].into_iter().chain((rest != '0').then_some(rest)));
+    }
+    text
 }

@@ -113,6 +113,11 @@ impl Theme {
         }
     }
 
+    /// Red, green and blue of the background; black for a page, which states its colours as variables.
+    pub(super) fn paper(self) -> [u8; 3] {
+        channels(&self.css(Paint::Paper)).unwrap_or_default()
+    }
+
     /// A colour with this opacity, between 0 and 1, on the background. `None` for a page, which states its colours as
     /// variables.
     pub(crate) fn mixed(self, paint: Paint, opacity: f64) -> Option<String> {

@@ -229,11 +229,10 @@ pub fn write_ab(folder: &Path, document: &AbDocument, plots: PlotFiles) -> Resul
 
 /// Writes the file of each chart.
 fn write_charts(folder: &Path, charts: &[Chart], plots: PlotFiles) -> Result<(), RunError> {
-    for chart in plots.charts(charts) {
-        let drawn = plots.drawn(chart)?;
-        write(folder, &drawn.0, &drawn.1)?;
-    }
-    Ok(())
+    plots.drawn(charts).try_for_each(|drawn| {
+        let (name, bytes) = drawn?;
+        write(folder, &name, &bytes)
+    })
 }
 
 /// Writes a file completely or not at all, so that a reader never finds a partial file.

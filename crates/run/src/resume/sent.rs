@@ -36,7 +36,8 @@ pub(crate) fn sent_before(plan: &Plan, context: &Context) -> Vec<SentPass> {
     let mut sent = Vec::new();
     let starts_server = matches!(plan.target, TargetPlan::Embedded { .. }) || plan.launch.is_some();
     let mut next = context.origin.resumes.clone().filter(|_| !starts_server);
-    let Ok(store) = Store::open_existing(&context.store) else { return sent };
+    let opened = next.as_ref().map(|_| Store::open_existing(&context.store));
+    let Some(Ok(store)) = opened else { return sent };
     let mut known = HashSet::new();
     // A store of unknown origin may contain a run that resumes itself.
     while let Some(run) = next.filter(|run| known.insert(run.clone())) {

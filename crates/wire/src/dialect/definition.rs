@@ -131,7 +131,7 @@ impl Dialect {
             merge(fields, &sampling.extra_body);
             merge(fields, &request.extra_body);
         }
-        Ok(body.to_string().into_bytes())
+        Ok(serde_json::to_vec(&body).expect("invariant: a JSON value can be written"))
     }
 
     /// Whether the body of a request names the model.

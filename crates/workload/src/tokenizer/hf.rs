@@ -73,14 +73,6 @@ impl HfTokenizer {
         Ok(Self { name: name.to_owned(), sha256: None, inner, known, plain, words })
     }
 
-    /// The same tokenizer with these plain ids. Each id must be a word, and no token may span two of these words. The
-    /// ids are not tested, and [`Tokenizer::plain_ids`] selects no other ids.
-    #[must_use]
-    pub(super) fn with_plain_words(self, plain: Vec<u32>) -> Self {
-        let texts = self.with_behaviour(|tokenizer| word_texts::texts(&plain, tokenizer));
-        Self { plain: plain.into(), words: texts.into(), ..self }
-    }
-
     /// The same tokenizer under another name.
     #[must_use]
     pub(super) fn named(mut self, name: &str) -> Self {

@@ -41,9 +41,8 @@ pub fn plain_words(
     steps(plain.len()).all(holds).then_some(words)
 }
 
-/// The texts of these plain ids, which must be words. The tokenizer must keep words apart; this function does not
-/// test this.
-pub fn texts(plain: &[u32], tokenizer: &Behaviour<'_>) -> Option<PlainWords> {
+/// The texts of these plain ids, which must be words of a tokenizer that keeps words apart.
+fn texts(plain: &[u32], tokenizer: &Behaviour<'_>) -> Option<PlainWords> {
     let mut words = PlainWords { encodes_exactly: true, ..PlainWords::default() };
     for id in plain {
         let alone = (tokenizer.decode)(&[*id])?;

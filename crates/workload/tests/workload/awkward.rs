@@ -42,9 +42,9 @@ impl Awkward {
     fn writing(kind: Kind, apart: bool) -> Arc<dyn Tokenizer> {
         let plain: Vec<u32> = (0..100).collect();
         let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();
-        let words =
-            Some(PlainWords { first: texts.clone(), behind: texts, encodes_exactly: apart });
-        Arc::new(Self { kind, plain, words })
+        let (first, behind) = (texts.clone(), texts);
+        let words = PlainWords { first, behind, encodes_exactly: apart, ..PlainWords::default() };
+        Arc::new(Self { kind, plain, words: Some(words) })
     }
 }
 

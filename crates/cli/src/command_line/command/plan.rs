@@ -195,7 +195,7 @@ fn kinds(arguments: &PlanArgs) -> Result<Vec<Kind>, Failure> {
         tried = tried.iter().flat_map(with).collect();
     }
     let names: Vec<String> = match arguments.cards.is_empty() {
-        true => cards().iter().map(|card| card.name.clone()).collect(),
+        true => cards().map(|card| card.name.clone()).collect(),
         false => arguments.cards.clone(),
     };
     let mut kinds = Vec::new();

@@ -88,7 +88,7 @@ pub fn warn_of_unknown_cards(variants: &[Variant]) {
             "warning: server_card (--server-card): this program does not know the card {}{}, so the run will have no \
              prediction; `inferometer list cards` lists the cards that it knows",
             visible::name(name),
-            did_you_mean(&name.to_lowercase(), cards().iter().map(|card| card.name.as_str()))
+            did_you_mean(&name.to_lowercase(), cards().map(|card| card.name.as_str()))
         ));
     }
 }
