@@ -37,10 +37,12 @@ pub(crate) fn table(answer: &TuneAnswer) -> (String, String, Table) {
         true => format!(" Met: the rounds that met {}.", answer.objectives.join(",")),
         false => String::new(),
     };
-    let sentence = format!(
-        "{}, the geometric mean over rounds. All intervals hold together with a probability of 95 %.{objectives}",
-        answer.figure
-    );
+    let intervals = match answer.candidates.iter().any(|one| one.ratio_ci.is_some()) {
+        true => " All intervals hold together with a probability of 95 %.",
+        false => "",
+    };
+    let sentence =
+        format!("{}, the geometric mean over rounds.{intervals}{objectives}", answer.figure);
     ("Arguments of the server".to_owned(), sentence, table)
 }
 

@@ -2,6 +2,12 @@
 
 /// The largest number of cosines for a mean or a median: the degrees of freedom of its error.
 pub(super) const COSINES: usize = 6;
+/// The number of cosines over the places of a wave. The values of places depend on their neighbours only.
+pub(super) const COSINES_OF_PLACES: usize = 5;
+
+/// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
+/// ends of the last requests show the error of the duration well enough.
+pub(super) const VARIED: f64 = 0.5;
 
 /// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
 /// 1)` for a metric with one value per request.

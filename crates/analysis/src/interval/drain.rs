@@ -8,11 +8,12 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use inferometer_model::stats::seed;
 
-use super::{contribution::variance, course::Layout, sent::SentRequest};
+use super::{
+    contribution::{VARIED, variance},
+    course::Layout,
+    sent::SentRequest,
+};
 
-/// The drain is simulated if the standard deviation of the stays is at least this share of their mean. With less, the
-/// ends of the last requests show the error of the duration well enough.
-pub(super) const VARIED: f64 = 0.5;
 /// Each simulation has this many requests per place in flight. By then, the start is forgotten.
 const STAYS: usize = 4;
 /// The number of simulations, and the largest number of simulated requests (but at least a fifth of the simulations).
@@ -70,9 +71,10 @@ pub(super) fn variance_of_drain(
     let of_both: Vec<f64> =
         shares.iter().zip(&idle).map(|(share, idle)| share - rate * faster * idle).collect();
     let mean = of_both.iter().sum::<f64>() / simulations as f64;
-    let squares =
-        |values: &mut dyn Iterator<Item = &f64>| values.map(|of| (of - mean).powi(2)).sum::<f64>();
-    let above =
-        squares(&mut of_both.iter().filter(|of| **of > mean)) / squares(&mut of_both.iter());
+    let squares: Vec<f64> = of_both.iter().map(|of| (of - mean).powi(2)).collect();
+    let above: f64 =
+        of_both.iter().zip(&squares).filter(|(of, _)| **of > mean).map(|(_, it)| it).sum();
+    let all: f64 = squares.iter().sum();
+    let above = if all > 0.0 { above / all } else { 0.5 };
     Some(((variance(&of_both) - variance(&shares)).max(0.0), above))
 }

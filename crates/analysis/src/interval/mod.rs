@@ -8,6 +8,7 @@
 //!
 //! The intervals do not include the variation between days, which only repeats show.
 
+mod by_work;
 mod contribution;
 mod course;
 mod drain;

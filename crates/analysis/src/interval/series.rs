@@ -3,8 +3,8 @@
 use inferometer_model::stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_model::stats::student_975;
 
-use super::contribution::{COSINES, Contribution, sum_of_variances, variance};
-use super::{course::Layout, first_wave::Wave, waves::COSINES_OF_PLACES};
+use super::contribution::{COSINES, COSINES_OF_PLACES, Contribution, sum_of_variances, variance};
+use super::{course::Layout, first_wave::Wave};
 
 /// The largest numbers of cosines for a higher percentile of a short series, and of a long series. Extreme values occur
 /// in short groups. With more cosines, the number of groups is known better.
@@ -171,8 +171,7 @@ impl<'a> Series<'a> {
             true => SHARED_BY_FIRST,
             false => 1.0,
         };
-        let (variance, degrees) = match &self.wave {
-            _ if self.share_of_stays().is_some() => self.variance_by_work(mean),
+        let by_wave = || match &self.wave {
             None => (between + edge(first, shared), long.degrees),
             Some(wave) => {
                 let behind = self.variance_behind(first, middle, of);
@@ -184,6 +183,7 @@ impl<'a> Series<'a> {
                 ])
             }
         };
+        let (variance, degrees) = self.variance_by_work(mean).unwrap_or_else(by_wave);
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
         let squares: f64 = self.parts.iter().map(|part| of(part).powi(2)).sum();
         let effective = if variance > 0.0 { (squares * n / variance).min(n) } else { n };
@@ -316,11 +316,16 @@ impl<'a> Series<'a> {
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
-    /// that 1,000 effective requests are needed. This is twice the number for independent requests: t^2 x 99, where t
+    /// that 1,000 effective requests are needed (with random lengths, as many as the interval needs). This is twice the number for independent requests: t^2 x 99, where t
     /// is Student's t with about ten degrees of freedom. If requests arrive at a rate, the pass also needs enough
     /// groups of extreme values.
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
-        let wanted = 1_000.0 * self.parts.len() as f64 / effective.max(1.0);
+        let enough = match (&self.layout.work, self.share_of_stays()) {
+            (None, _) => 1_000.0,
+            (Some(_), Some(_)) => 100.0 * BEYOND_P90,
+            (Some(_), None) => 100.0 * BEYOND_P99_OF_RANDOM,
+        };
+        let wanted = enough * self.parts.len() as f64 / effective.max(1.0);
         let of_groups = (FEWEST_GROUPS + 2.0) * self.layout.memory;
         let wanted = wanted.max(of_groups);
         let digits = 10_f64.powf(wanted.log10().floor() - 1.0);

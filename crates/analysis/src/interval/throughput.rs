@@ -62,7 +62,7 @@ pub(crate) fn throughput(
         error = error.map(|of_sum| of_sum + of_drain);
     }
     // A sum that is far below the mean says that the true one is far above it.
-    let [below, above] = error.map(|error| student_975(degrees) * error.sqrt() / duration_s);
+    let [below, above] = error.map(|error| student_975(degrees.max(1)) * error.sqrt() / duration_s);
     (below <= rate).then_some([rate - below, rate + above])
 }
 

@@ -3,14 +3,12 @@
 use inferometer_model::stats::serial;
 use inferometer_model::stats::student_975;
 
-use super::contribution::{Contribution, variance};
+use super::contribution::{COSINES_OF_PLACES, Contribution, variance};
 use super::lockstep::{ALIKE, Lockstep, correlation};
 use super::series::{MeanInterval, Series};
 
 /// The standard error of the median of normal values, relative to that of their mean: the square root of half of pi.
 const OF_MEDIAN: f64 = 1.2533;
-/// The number of cosines over the places of a wave. The values of places depend on their neighbours only.
-pub(super) const COSINES_OF_PLACES: usize = 5;
 /// In a pattern with longer waits, the stays are longer, too. So the rest of a stay differs less from pass to pass than the
 /// places of one pass show. Source: conformance/coverage/coverage.py and loads like its limited one (0.3 to 0.9).
 const OF_REST: f64 = 0.6;
@@ -32,6 +30,7 @@ impl Series<'_> {
         let of_places = t * self.variance_in_lockstep(of)?.sqrt() / weight;
         let of_stay = OF_STAY * lockstep.token;
         let half = match self.is_rest_of_wait() {
+            // The waits take part of what is uncertain about the stay.
             true => (OF_REST * of_places).max(of_stay * mean / 2.0),
             false => of_places.max(of_stay * mean),
         };
@@ -55,8 +54,10 @@ impl Series<'_> {
             let [low, high] = mean.interval;
             let relative = if high > 0.0 { 1.0 - (low / high).sqrt() } else { 0.0 };
             // If all places have the same value, their median is their mean.
-            let is_alike = relative <= OF_STAY * lockstep.token * (1.0 + 1e-9);
-            let times = match self.is_rest_of_wait() {
+            let is_rest = self.is_rest_of_wait();
+            let least = OF_STAY * lockstep.token * if is_rest { 0.5 } else { 1.0 };
+            let is_alike = relative <= least * (1.0 + 1e-9);
+            let times = match is_rest {
                 _ if is_alike => 1.0,
                 true => OF_MEDIAN / OF_REST,
                 false => OF_MEDIAN,

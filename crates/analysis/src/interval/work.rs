@@ -13,15 +13,12 @@ use inferometer_model::{
     stats::{
         seed,
         serial::{self, FEWEST_COSINES},
-        student_975,
     },
 };
 use rand_chacha::ChaCha8Rng;
 
-use super::contribution::{Contribution, degrees_of_variance, sum_of_variances, variance};
-use super::drain::VARIED;
+use super::contribution::{VARIED, variance};
 use super::sent::SentRequest;
-use super::series::{BEYOND_P90, Series, Shares};
 
 /// The number of windows in the mean stay of a request. A window must be longer than the wait for a prompt, and short
 /// enough that the number of its prompts varies.
@@ -31,12 +28,6 @@ const FEWEST_WINDOWS: usize = 16;
 /// The smoothing of a sample of n lengths, relative to [`of_longest`] x n^(-1/5): 1.06 standard deviations of logarithms
 /// that are normal.
 const SMOOTHING: f64 = 1.77;
-/// Values are stays if they are known of this share of the requests, and their variance beside the stays is less than
-/// this share of their variance.
-const ALMOST_ALL: f64 = 0.95;
-const APART: f64 = 0.1;
-/// The density of values at a percentile is that of the values within this factor of it.
-const NEAR: f64 = 1.2;
 /// The number of windows in the time while the last answers run.
 const WINDOWS_OF_DRAIN: usize = 16;
 
@@ -84,10 +75,14 @@ impl Work {
         let begun = prompts(sent, &firsts).between_each(&bounds);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (mean_come, mean_begun) = (mean(&come), mean(&begun));
+        if mean_come <= 0.0 {
+            return None;
+        }
         let both: f64 =
             come.iter().zip(&begun).map(|(t, p)| (t - mean_come) * (p - mean_begun)).sum();
         let lost = (-both / variance(&begun) / (count - 1) as f64).max(0.0);
         let spared = lost * mean_begun / (mean_come + lost * mean_begun);
+        // The tokens of windows without prompts.
         let rest: Vec<f64> = come.iter().zip(&begun).map(|(t, p)| t + lost * p).collect();
         let long = serial::long_run(&rest, None, FEWEST_COSINES, 0.0)?;
         let windows = count as f64 * mean_s * n / (span_s * edge as f64);
@@ -100,7 +95,7 @@ impl Work {
             mean_at_pace_s: mean_length * pace_s,
             smoothing: SMOOTHING * of_longest(&lengths) * n.powf(-0.2),
             spared,
-            noise: long.variance / (mean_come.powi(2) * windows),
+            noise: long.variance / (mean(&rest).powi(2) * windows),
             degrees: long.degrees,
             pace_of_drain: (drain_s / pace_s).min(1.0),
         })
@@ -110,64 +105,14 @@ impl Work {
     /// answers of lengths between those of this pass, and beyond (Silverman, Young, "The Bootstrap: To Smooth or Not to
     /// Smooth?", 1987).
     pub(super) fn drawn_s(&self, rank: usize, rng: &mut ChaCha8Rng) -> f64 {
-        self.mean_at_pace_s * self.lengths[rank] * (self.smoothing * seed::normal(rng)).exp()
+        self.mean_at_pace_s
+            * self.lengths[rank]
+            * (self.smoothing * (seed::normal(rng) - self.smoothing / 2.0)).exp()
     }
 
     /// What a request adds to the sum of all stays, in seconds.
     pub(super) fn stay_s(&self, rank: usize) -> f64 {
         self.mean_s * (1.0 + (1.0 - self.spared) * (self.lengths[rank] - 1.0))
-    }
-}
-
-impl Series<'_> {
-    /// If the values are about the stays of the requests, in any unit (like the time of an answer, and the times between
-    /// its tokens): the sum of the values, divided by that of the stays.
-    pub(super) fn share_of_stays(&self) -> Option<f64> {
-        let stays_s: Vec<f64> = self.layout.sent.iter().map(SentRequest::stay_s).collect();
-        if self.layout.work.is_none()
-            || self.parts.len() < (ALMOST_ALL * stays_s.len() as f64) as usize
-        {
-            return None;
-        }
-        let pairs = || self.parts.iter().map(|part| (part.total, stays_s[part.at as usize]));
-        let sum: f64 = pairs().map(|(value, _)| value).sum();
-        let share = sum / pairs().map(|(_, stay)| stay).sum::<f64>();
-        let apart: Vec<f64> = pairs().map(|(value, stay)| value - share * stay).collect();
-        let values: Vec<f64> = pairs().map(|(value, _)| value).collect();
-        (variance(&apart) < APART * variance(&values)).then_some(share)
-    }
-
-    /// The variance of the sum of `value - mean x weight`, and its degrees of freedom, if the values are stays.
-    pub(super) fn variance_by_work(&self, mean: f64) -> (f64, usize) {
-        let (Some(work), Some(share)) = (&self.layout.work, self.share_of_stays()) else {
-            return (0.0, 1);
-        };
-        let of = |part: &Contribution| share * work.stay_s(part.at as usize) - mean * part.weight;
-        let values: Vec<f64> = self.parts.iter().map(of).collect();
-        let sum: f64 = self.parts.iter().map(|part| part.total).sum();
-        let sampled = (variance(&values) * values.len() as f64, degrees_of_variance(&values));
-        sum_of_variances(&[sampled, (work.noise * sum * sum, work.degrees)])
-    }
-
-    /// The interval of a percentile of stays. Longer answers make all answers faster, so the number of values below the
-    /// percentile varies less than that of independent values.
-    pub(super) fn shares_by_work(&self, work: &Work, share: f64, value: f64) -> Shares {
-        let n = self.parts.len() as f64;
-        let near = value / NEAR..value * NEAR;
-        let density = self.parts.iter().filter(|part| near.contains(&part.total)).count() as f64
-            / (2.0 * NEAR.ln() * n);
-        let of = |part: &Contribution| {
-            let below = f64::from(u8::from(part.total <= value)) - share;
-            below + density * work.spared * (work.lengths[part.at as usize] - 1.0)
-        };
-        let values: Vec<f64> = self.parts.iter().map(of).collect();
-        let sampled = (variance(&values) * n, degrees_of_variance(&values));
-        let (sum, degrees) =
-            sum_of_variances(&[sampled, (work.noise * (density * n).powi(2), work.degrees)]);
-        let effective = (share * (1.0 - share) * n * n / sum).min(n);
-        let is_known = share <= 0.5 || effective * (1.0 - share) >= BEYOND_P90;
-        let half = student_975(degrees.max(1)) * sum.sqrt() / n;
-        Shares { ends: is_known.then_some([share - half, share + half]), effective }
     }
 }
 
@@ -177,7 +122,7 @@ fn of_longest(lengths: &[f64]) -> f64 {
     let mut sorted = lengths.to_vec();
     sorted.sort_by(f64::total_cmp);
     let longest = &sorted[sorted.len() - sorted.len() / 4 - 1..];
-    let logarithms = longest.iter().map(|length| (length / longest[0].max(1.0)).ln());
+    let logarithms = longest.iter().map(|length| (length.max(1.0) / longest[0].max(1.0)).ln());
     logarithms.sum::<f64>() / longest.len() as f64
 }
 
@@ -208,5 +153,5 @@ fn pace_of_drain(sent: &[SentRequest], begin: Nanos, tokens: &TokenCurve) -> Opt
         running.iter().map(|end| (*end).clamp(pair[0], pair[1]).seconds_after(pair[0])).sum()
     };
     let speeds = bounds.windows(2).zip(&come).map(|(pair, come)| come / busy_s(pair));
-    Some(WINDOWS_OF_DRAIN as f64 / speeds.sum::<f64>())
+    Some(WINDOWS_OF_DRAIN as f64 / speeds.sum::<f64>()).filter(|pace_s| pace_s.is_finite())
 }

@@ -43,14 +43,16 @@ impl Tune {
             let is_in_final = finalists.contains(&at);
             let from = if is_in_final { self.from() } else { 0 };
             let (status, why) = status(at, one);
-            let ratio = self.ratio(at, 0, from).filter(|_| at > 0);
+            // After the default has failed, there is nothing to compare with.
+            let is_compared = at > 0 && self.candidates[0].fate == Fate::Stays;
+            let ratio = self.ratio(at, 0, from).filter(|_| is_compared);
             TunedCandidate {
                 name: one.name.clone(),
                 status,
                 why,
                 value: Some(self.mean(at, from).exp()).filter(|value| *value > 0.0),
                 ratio: ratio.map(|it| it.ratio),
-                ratio_ci: ratio.and_then(|it| it.ci).filter(|_| is_in_final),
+                ratio_ci: ratio.and_then(|it| it.ci).filter(|_| is_in_final && !self.is_simulated),
                 met: self.met(at, from),
             }
         };
@@ -66,7 +68,7 @@ impl Tune {
             ties: ties.iter().map(name).collect(),
             candidates: self.candidates.iter().enumerate().map(candidate).collect(),
         };
-        answer.sentence = sentence(&answer, self.out_of_time);
+        answer.sentence = sentence(&answer, self.out_of_time, self.is_simulated);
         answer
     }
 
@@ -83,15 +85,19 @@ impl Tune {
         if all.len() < 2 { Vec::new() } else { all }
     }
 
-    /// Whether another finalist is a tie of the best one: both meet the objectives or both do not, and the interval of
-    /// their ratio contains 1 or no difference of 1 % or more.
+    /// Whether another finalist is a tie of the best one: the interval of their ratio contains 1 or no difference of 1 % or
+    /// more, or only the best one meets the objectives in most rounds, but not in all, or the other one in some.
     fn is_tie(&self, best: usize, other: usize) -> bool {
-        let meets = |at: usize| self.meets_mostly(at, self.from());
-        let ci = self.ratio(best, other, self.from()).and_then(|it| it.ci);
+        let from = self.from();
+        let [of_best, of_other] = [best, other].map(|at| self.met(at, from));
+        // Equal candidates differ in all rounds with a probability of at most 2 / 4^rounds; in some, chance may decide.
+        let is_told_apart = of_best[0] == of_best[1] && of_other[0] == 0;
+        let are_alike = self.meets_mostly(best, from) == self.meets_mostly(other, from);
+        let ci = self.ratio(best, other, from).and_then(|it| it.ci);
         let is_alike = |[low, high]: [f64; 2]| {
             (low <= 1.0 && high >= 1.0) || (low > 1.0 - RELEVANT && high < 1.0 + RELEVANT)
         };
-        meets(best) == meets(other) && ci.is_none_or(is_alike)
+        !is_told_apart && (!are_alike || ci.is_none_or(is_alike))
     }
 
     /// The ratio of two candidates over the rounds of both, from this round on.

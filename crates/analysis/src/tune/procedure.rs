@@ -57,6 +57,8 @@ pub struct Tune {
     in_stage: u32,
     /// The first round of the final.
     pub(super) final_from: Option<u32>,
+    /// Whether the runs are simulated: their rounds do not show the error of the model.
+    pub is_simulated: bool,
     /// Whether the budget ended the rounds.
     pub(super) out_of_time: bool,
 }
@@ -84,6 +86,7 @@ impl Tune {
             round,
             in_stage,
             final_from,
+            is_simulated: false,
             out_of_time,
         }
     }

@@ -6,7 +6,7 @@ use super::answer::{FEWEST_ROUNDS, TuneAnswer, TunedCandidate};
 use super::procedure::DEFAULT;
 
 /// The answer in one sentence or two.
-pub(super) fn sentence(answer: &TuneAnswer, out_of_time: bool) -> String {
+pub(super) fn sentence(answer: &TuneAnswer, out_of_time: bool, is_simulated: bool) -> String {
     let TuneAnswer { best, rounds, objectives, ties, candidates, .. } = answer;
     let why = if out_of_time { " (--budget)" } else { "" };
     let of = |name: &str| candidates.iter().find(|one| one.name == name);
@@ -48,9 +48,11 @@ pub(super) fn sentence(answer: &TuneAnswer, out_of_time: bool) -> String {
             format!(" {} met by {}.", all.join(","), who.join(", by "))
         }
     };
-    format!(
-        "{found}.{within} {rounds} rounds{why}; all intervals hold together with a probability of 95 %."
-    )
+    let error = match is_simulated {
+        true => "simulated: the rounds do not show the error of the model",
+        false => "all intervals hold together with a probability of 95 %",
+    };
+    format!("{found}.{within} {rounds} rounds{why}; {error}.")
 }
 
 /// The difference from the default; `None` if the default was not measured.

@@ -35,10 +35,9 @@ impl Spec {
     #[must_use]
     pub fn with_defaults_of_ab(mut self) -> Self {
         let is_plain = self.workload.workload.as_deref().is_none_or(|name| name == "random");
-        let has_lengths = self.input_lengths.is_some() || self.output_lengths.is_some();
-        if is_plain && !has_lengths && self.workload.drawn == Default::default() {
-            self.input_lengths = Some(vec![INPUT_LENGTH]);
-            self.output_lengths = Some(vec![OUTPUT_LENGTH]);
+        if is_plain && self.workload.drawn == Default::default() {
+            self.input_lengths.get_or_insert_with(|| vec![INPUT_LENGTH]);
+            self.output_lengths.get_or_insert_with(|| vec![OUTPUT_LENGTH]);
         }
         if self.passes.is_none() && !super::passes::has_own_load(&self) {
             self.concurrency = Some(vec![f64::from(IN_FLIGHT).into()]);

@@ -210,6 +210,10 @@ impl GroupRun<'_, '_> {
                 let before = (self.done.len(), self.failures.len(), monotonic_now());
                 let next = self.one(index, round, &name, &mut servers);
                 self.add_to_tune(index, before);
+                if self.group.tune.is_some() {
+                    // The rounds must be independent, so each run has a server of its own.
+                    servers.end(self.events);
+                }
                 if next == NextRun::Interrupted {
                     return servers.end(self.events);
                 }

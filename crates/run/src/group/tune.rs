@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::Cell;
-use inferometer_analysis::tune::{Tune, TuneAnswer, TuneReading, TuneStatus};
+use inferometer_analysis::tune::{Tune, TuneAnswer, TuneReading, TuneStatus, TunedCandidate};
 use inferometer_model::metrics::slo::Objective;
 
 use crate::{RunError, Shortfall};
@@ -64,8 +64,20 @@ pub(super) fn failed_candidates(answer: &TuneAnswer) -> impl Iterator<Item = Str
     failed.filter_map(|one| Some(format!("{}: {}", one.name, one.why.as_ref()?)))
 }
 
-/// The failure of a comparison without an answer.
+/// The failure of a comparison without an answer, or whose best arguments do not meet the objectives.
 pub(super) fn without_answer(answer: &TuneAnswer) -> Option<(String, RunError)> {
     let why = || Shortfall::Failed(answer.sentence.clone()).into();
-    answer.best.is_none().then(|| (String::new(), why()))
+    let missed = |one: &&TunedCandidate| {
+        Some(&one.name) == answer.best.as_ref() && 2 * one.met[0] <= one.met[1]
+    };
+    let is_missed =
+        !answer.objectives.is_empty() && answer.candidates.iter().any(|one| missed(&one));
+    match &answer.best {
+        None => Some((String::new(), why())),
+        Some(_) if is_missed => {
+            let why = format!("no arguments meet {} in most rounds", answer.objectives.join(","));
+            Some((String::new(), Shortfall::Objective(why).into()))
+        }
+        Some(_) => None,
+    }
 }

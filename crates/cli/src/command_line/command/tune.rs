@@ -25,8 +25,9 @@ use super::{settings::Settings, simulated_target::Simulated};
 use crate::command_line::{Failure, View, print, show, tell, variable};
 use crate::plan_file;
 
-/// The number of requests of a run, if neither it nor a time is given.
+/// The number of requests of a run, if neither it nor a time is given, and its least multiple of the requests in flight.
 const REQUESTS: u32 = 200;
+const WAVES: u32 = 10;
 
 /// The flags of `tune`.
 #[derive(Args)]
@@ -59,7 +60,7 @@ pub struct TuneArgs {
     /// Requests per second, instead of a number in flight
     #[arg(long, value_name = "R")]
     rate: Option<String>,
-    /// Requests of each run [default: 200]
+    /// Requests of each run [default: 200, but at least ten times those in flight]
     #[arg(long, value_name = "N")]
     requests: Option<u32>,
     /// Objectives on the statistics of each run, such as ttft_p99<500ms. Arguments that miss them in
@@ -81,7 +82,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     /// Also measure candidates that are predicted to be much worse than others
-    #[arg(long)]
+    #[arg(long, conflicts_with = "predict")]
     all: bool,
     /// Simulate each run with the embedded engine; no server is started
     #[arg(long)]
@@ -120,6 +121,17 @@ pub fn tune(arguments: &TuneArgs) -> Result<(), Failure> {
         true => simulated(&all, &EngineFlags::default())?,
         false => Vec::new(),
     };
+    for one in &simulated {
+        one.told.iter().filter(|_| !quiet).for_each(|line| tell(line));
+        if let Some(name) =
+            one.left_out.iter().find(|name| one.variant.settings.contains_key(*name))
+        {
+            return Err(Failure::usage(format!(
+                "--try {name}: the engine model does not know this argument, so it cannot predict what it changes; leave \
+                 out --predict to measure it"
+            )));
+        }
+    }
     let mut group = match predict {
         true => group(&simulated, 1)?,
         false => {
@@ -133,6 +145,7 @@ pub fn tune(arguments: &TuneArgs) -> Result<(), Failure> {
     let names = all[1..].iter().map(|one| one.name.clone()).collect();
     let objectives = group.members[0].plan.slo.iter().map(|one| one.text.clone()).collect();
     let mut tune = Tune::new(names, figure, objectives, (arguments.rounds, budget));
+    tune.is_simulated = predict;
     if !predict && !arguments.all {
         let told = match predicted(&all, figure) {
             Ok((predicted, told)) => {
@@ -202,7 +215,11 @@ impl TuneArgs {
         }
         let mut spec = spec.with_defaults_of_ab();
         if spec.requests.is_none() && spec.duration.is_none() {
-            spec.requests = Some(REQUESTS);
+            let in_flight = match spec.concurrency.as_deref() {
+                Some([Given::Number(one)]) => *one as u32,
+                _ => 0,
+            };
+            spec.requests = Some(REQUESTS.max(WAVES.saturating_mul(in_flight)));
         }
         let server = spec.server.get_or_insert_default();
         if self.preset.is_some() {
