@@ -26,7 +26,7 @@ fn tuned(values: &[u32], trial: u64) -> TuneAnswer {
         }
         for at in members {
             let reading = measured(tune.figure, values[at], (trial, round, at as u32));
-            tune.add(at, reading, 1.0);
+            tune.add(at, reading, Some(1.0));
         }
     }
     tune.answer()

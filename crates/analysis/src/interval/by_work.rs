@@ -2,13 +2,13 @@
 
 use inferometer_model::stats::student_975;
 
-use super::contribution::{Contribution, degrees_of_variance, sum_of_variances, variance};
+use super::contribution::{
+    ALMOST_ALL, Contribution, degrees_of_variance, sum_of_variances, variance,
+};
 use super::series::{BEYOND_P90, Series, Shares};
-use super::work::Work;
 
-/// Values are stays if they are known of this share of the requests, and their variance beside the stays is less than
-/// this share of their variance.
-const ALMOST_ALL: f64 = 0.95;
+/// Values are stays if they are known of almost all requests, and their variance beside the stays is less than this share
+/// of their variance.
 const APART: f64 = 0.1;
 /// The density of values at a percentile is that of the values within this factor of it.
 const NEAR: f64 = 1.2;
@@ -38,9 +38,10 @@ impl Series<'_> {
         Some(sum_of_variances(&[sampled, (work.noise * sum * sum, work.degrees)]))
     }
 
-    /// The interval of a percentile of stays. Longer answers make all answers faster, so the number of values below the
+    /// The interval of a percentile; `None` if the values are no stays. Longer answers make all answers faster, so the number of values below the
     /// percentile varies less than that of independent values.
-    pub(super) fn shares_by_work(&self, work: &Work, share: f64, value: f64) -> Shares {
+    pub(super) fn shares_by_work(&self, share: f64, value: f64) -> Option<Shares> {
+        let (work, _) = self.layout.work.as_ref().zip(self.share_of_stays())?;
         let n = self.parts.len() as f64;
         let near = value / NEAR..value * NEAR;
         let density = self.parts.iter().filter(|part| near.contains(&part.total)).count() as f64
@@ -56,6 +57,6 @@ impl Series<'_> {
         let effective = (share * (1.0 - share) * n * n / sum).min(n);
         let is_known = share <= 0.5 || effective * (1.0 - share) >= BEYOND_P90;
         let half = student_975(degrees.max(1)) * sum.sqrt() / n;
-        Shares { ends: is_known.then_some([share - half, share + half]), effective }
+        Some(Shares { ends: is_known.then_some([share - half, share + half]), effective })
     }
 }

@@ -9,6 +9,9 @@ pub(super) const COSINES_OF_PLACES: usize = 5;
 /// ends of the last requests show the error of the duration well enough.
 pub(super) const VARIED: f64 = 0.5;
 
+/// The share of the requests that is almost all of them: what some failed requests lack is not needed.
+pub(super) const ALMOST_ALL: f64 = 0.95;
+
 /// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
 /// 1)` for a metric with one value per request.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -79,8 +79,7 @@ impl Course {
     }
 
     /// Sorts the requests by send time, and determines which of them ran in the steady state. `tokens` are those of the
-    /// complete requests. The error
-    /// states why no confidence intervals can be computed.
+    /// complete requests. The error states why no confidence intervals can be computed.
     pub(crate) fn layout(
         &self,
         holds: &KeptConstant,
@@ -177,6 +176,7 @@ pub(crate) struct Layout {
     /// For each rank, the time since the previous arrival in seconds. The sum of these times is equal in all passes
     /// with the same load. Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
+    /// The projections of the control, which all metrics of the pass share.
     pub last_control: LastControl,
     /// Present in a closed loop whose answers have random lengths.
     pub work: Option<Work>,

@@ -11,7 +11,6 @@ const FEWEST_STEPS: usize = 8;
 /// prompts in order, several in each step. A request waits until the end of the step that has its prompt. So the wait
 /// grows from request to request by design. Only the times of prompts and steps vary by chance.
 pub(super) struct Wave {
-    requests: usize,
     /// For each step: the number of its prompts, and the number of requests that waited for it.
     steps: Vec<(usize, usize)>,
     /// How the time of a prompt varies, and how the time of a step varies. A server that limits the tokens of a step
@@ -19,7 +18,6 @@ pub(super) struct Wave {
     of_prompt: Spread,
     of_step: Spread,
     pub degrees: usize,
-    least: f64,
     values: Vec<f64>,
     largest: f64,
 }
@@ -78,8 +76,7 @@ impl Wave {
             (mean * mean * variance(&alone) / (of_alone * of_alone), COSINES)
         };
         let of_prompt = Spread { mean, variance: of_prompt };
-        let least = values[0];
-        Some(Self { requests: n, steps, of_prompt, of_step, degrees, least, values, largest })
+        Some(Self { steps, of_prompt, of_step, degrees, values, largest })
     }
 
     /// The number of requests that were sent while prompts of the wave still waited, if enough others are in the steady
@@ -114,11 +111,11 @@ impl Wave {
     /// The variance of the number of values in the wave that are not above `value` (renewal theory: Cox, Renewal
     /// Theory, 1962). `None` if the wave has too few steps.
     pub(super) fn variance_of_count(&self, value: f64) -> Option<f64> {
-        if !(self.least..=self.largest).contains(&value) {
+        if !(self.values[0]..=self.largest).contains(&value) {
             return Some(0.0);
         }
         let of = |each: Spread| value / each.mean * each.variance / each.mean.powi(2);
-        let prompts_of_step = self.requests as f64 / self.steps.len() as f64;
+        let prompts_of_step = self.values.len() as f64 / self.steps.len() as f64;
         let by_steps = of(self.of_step) * prompts_of_step.powi(2);
         self.has_steps().then(|| of(self.of_prompt).min(by_steps))
     }
@@ -126,7 +123,7 @@ impl Wave {
     /// The number of values in the wave above `value`, if they are at least this share of the wave.
     pub(super) fn most_above(&self, value: f64, share: f64) -> Option<usize> {
         let above = self.values.iter().filter(|of| **of > value).count();
-        (above as f64 >= share * self.requests as f64).then_some(above)
+        (above as f64 >= share * self.values.len() as f64).then_some(above)
     }
 
     fn has_steps(&self) -> bool {

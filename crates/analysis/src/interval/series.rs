@@ -26,8 +26,8 @@ const FEWEST_GROUPS: f64 = 20.0;
 /// the percentile is not known well enough to be stated.
 pub(super) const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 5.0;
-/// In a closed loop with random lengths, where they come in larger groups. Long gaps between tokens come with prompts, and too few
-/// passes would show enough groups of them: the percentiles of gaps have no interval.
+/// The same in a closed loop with random lengths, where extreme values come in larger groups. Long gaps between tokens
+/// come with prompts, and few passes show enough groups of them: the percentiles of gaps have no interval there.
 const BEYOND_P90_OF_RANDOM: f64 = 48.0;
 const BEYOND_P99_OF_RANDOM: f64 = 25.0;
 /// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
@@ -41,9 +41,9 @@ const MOST_OF_WAVE: f64 = 0.75;
 /// variance at the edge is estimated from the edge itself.
 const FAR_MORE: f64 = 4.0;
 /// An answer of the first wave that ends early is followed by a prompt that delays all others. All values of the wave
-/// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent values; with
-/// random lengths, this times the square root of the number in flight. Source: conformance/coverage/coverage.py, closed loops of 16 and 64 with random
-/// output lengths (1.7 and 1.9, 3.5 and 4.7 times).
+/// share this delay, so neighbours do not show it: the variance of the sum is this many times that of independent
+/// values; with random lengths, `SHARED_OF_RANDOM` times the square root of the number in flight. Source:
+/// conformance/coverage/coverage.py, closed loops of 16 and 64 with random lengths (1.7 and 1.9, 3.5 and 4.7 times).
 const SHARED_BY_FIRST: f64 = 4.0;
 const SHARED_OF_RANDOM: f64 = 0.5;
 
@@ -219,10 +219,9 @@ impl<'a> Series<'a> {
         };
         let beyond = if is_random { of_random } else { beyond };
         let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
-        if let (Some(work), Some(_)) =
-            (&self.layout.work, self.share_of_stays().filter(|_| has_one_value_each))
-        {
-            return Some(self.shares_by_work(work, share, value));
+        let by_work = || self.shares_by_work(share, value);
+        if let Some(shares) = has_one_value_each.then(by_work).flatten() {
+            return Some(shares);
         }
         if is_tail && (effective * (1.0 - share) < beyond || is_random && !has_one_value_each) {
             return Some(Shares { ends: None, effective });
@@ -254,19 +253,19 @@ impl<'a> Series<'a> {
         let alone = variance(of_middle);
         // Requests that are near in time are correlated at the edges as they are in the middle.
         let alike = if alone > 0.0 { long.variance / alone } else { 1.0 };
-        let of_edge = |values: &[f64]| {
+        let at_edge = |values: &[f64]| {
             let own = variance(values);
             let is_added = is_random && own > alone;
             let of_each = if is_added { own - alone + long.variance } else { own * alike };
             of_each * values.len() as f64
         };
-        let mut sum = long.variance * middle.len() as f64 + of_edge(of_last);
+        let mut sum = long.variance * middle.len() as f64 + at_edge(of_last);
         sum += match &self.wave {
             Some(wave) => {
                 let of = |part: &Contribution| f64::from(u8::from(part.total <= value)) - share;
                 wave.variance_of_count(value)? + self.variance_behind(first, middle, of)
             }
-            None => of_edge(of_first),
+            None => at_edge(of_first),
         };
         let weight = self.weight();
         // A rank is a whole number, so the error is at least half a rank.
@@ -316,8 +315,8 @@ impl<'a> Series<'a> {
     }
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
-    /// that 1,000 effective requests are needed (with random lengths, as many as the interval needs). This is twice the number for independent requests: t^2 x 99, where t
-    /// is Student's t with about ten degrees of freedom. If requests arrive at a rate, the pass also needs enough
+    /// that 1,000 effective requests are needed. This is twice the number for independent requests: t^2 x 99, where t
+    /// is Student's t with about ten degrees of freedom. With random lengths, more are needed. If requests arrive at a rate, the pass also needs enough
     /// groups of extreme values.
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let enough = match (&self.layout.work, self.share_of_stays()) {

@@ -17,7 +17,7 @@ use inferometer_model::{
 };
 use rand_chacha::ChaCha8Rng;
 
-use super::contribution::{VARIED, variance};
+use super::contribution::{ALMOST_ALL, VARIED, variance};
 use super::sent::SentRequest;
 
 /// The number of windows in the mean stay of a request. A window must be longer than the wait for a prompt, and short
@@ -52,7 +52,7 @@ pub(crate) struct Work {
 
 impl Work {
     /// The work of a closed loop, from its requests in the order of sending. `None` if the stays vary too little, or if
-    /// the answers were not all streamed and complete.
+    /// some answers more than a few were not streamed or complete.
     pub(super) fn of(sent: &[SentRequest], edge: usize, tokens: &TokenCurve) -> Option<Self> {
         let stays: Vec<f64> = sent.iter().map(SentRequest::stay_s).collect();
         let n = sent.len() as f64;
@@ -61,9 +61,19 @@ impl Work {
         if edge < 2 || variance(middle).sqrt() < VARIED * mean_s {
             return None;
         }
-        let firsts: Vec<Nanos> = sent.iter().map(|it| it.first).collect::<Option<_>>()?;
+        // A request that failed, or was not streamed, has a prompt and a length like the others.
+        let known: Vec<f64> = sent
+            .iter()
+            .filter(|it| it.first.is_some())
+            .filter_map(|it| it.tokens.map(f64::from))
+            .collect();
+        if (known.len() as f64) < ALMOST_ALL * n {
+            return None;
+        }
+        let mean_length = mean(&known);
         let lengths: Vec<f64> =
-            sent.iter().map(|it| it.tokens.map(f64::from)).collect::<Option<_>>()?;
+            sent.iter().map(|it| it.tokens.map_or(mean_length, f64::from)).collect();
+        let firsts: Vec<Nanos> = sent.iter().map(|it| it.first.unwrap_or(it.ended)).collect();
         let (begin, end) = (*firsts[..edge].iter().max()?, sent.last()?.send);
         let span_s = if end > begin { end.seconds_after(begin) } else { 0.0 };
         let count = (span_s / mean_s * WINDOWS_OF_STAY) as usize;
@@ -73,9 +83,8 @@ impl Work {
         let bounds = bounds(begin, end, count);
         let come = tokens.between_each(&bounds);
         let begun = prompts(sent, &firsts).between_each(&bounds);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (mean_come, mean_begun) = (mean(&come), mean(&begun));
-        if mean_come <= 0.0 {
+        if mean_come <= 0.0 || mean_length <= 0.0 {
             return None;
         }
         let both: f64 =
@@ -86,7 +95,6 @@ impl Work {
         let rest: Vec<f64> = come.iter().zip(&begun).map(|(t, p)| t + lost * p).collect();
         let long = serial::long_run(&rest, None, FEWEST_COSINES, 0.0)?;
         let windows = count as f64 * mean_s * n / (span_s * edge as f64);
-        let mean_length = mean(&lengths);
         let pace_s = span_s * edge as f64 / (mean_come * count as f64);
         let drain_s = pace_of_drain(sent, end, tokens)?;
         Some(Self {
@@ -114,6 +122,10 @@ impl Work {
     pub(super) fn stay_s(&self, rank: usize) -> f64 {
         self.mean_s * (1.0 + (1.0 - self.spared) * (self.lengths[rank] - 1.0))
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// How much the lengths above the upper quartile vary: the mean logarithm of length / quartile (Hill, "A Simple General

@@ -31,6 +31,13 @@ pub struct TuneAnswer {
     pub candidates: Vec<TunedCandidate>,
 }
 
+impl TuneAnswer {
+    /// The best of the finalists; `None` without an answer.
+    pub fn best(&self) -> Option<&TunedCandidate> {
+        self.candidates.iter().find(|one| one.status == TuneStatus::Best)
+    }
+}
+
 /// A set of arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TunedCandidate {

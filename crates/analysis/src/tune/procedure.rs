@@ -133,9 +133,7 @@ impl Tune {
     /// The candidates to measure in the next round; none if the comparison ends. `spent`: the time since it began.
     pub fn next(&mut self, spent: Duration) -> Vec<usize> {
         while self.final_from.is_none() && !self.continues_stage(spent) {}
-        let is_default_in = self.candidates[0].fate == Fate::Stays;
-        let members: Vec<usize> =
-            is_default_in.then_some(0).into_iter().chain(self.staying()).collect();
+        let members = self.members();
         let of_final = self.final_from.map_or(0, |from| self.round + 1 - from);
         let is_over = members.len() < 2 || of_final >= self.rounds;
         self.out_of_time = !is_over && self.round > 0 && !self.affords(spent, &members, 0.0);
@@ -146,11 +144,17 @@ impl Tune {
         members
     }
 
-    /// Adds a run of the current round: what it says, or why it failed. `seconds`: its time, with the start of the server.
-    pub fn add(&mut self, candidate: usize, reading: Result<TuneReading, String>, seconds: f64) {
+    /// Adds a run of the current round: what it says, or why it failed. `seconds`: its time, with the start of the server;
+    /// `None` if an earlier attempt measured it.
+    pub fn add(
+        &mut self,
+        candidate: usize,
+        reading: Result<TuneReading, String>,
+        seconds: Option<f64>,
+    ) {
         let round = self.round;
         let one = &mut self.candidates[candidate];
-        one.seconds.push(seconds);
+        one.seconds.extend(seconds);
         match reading {
             Ok(reading) => one.readings.push((round, reading)),
             Err(why) => one.fate = Fate::Failed(why),
@@ -160,8 +164,7 @@ impl Tune {
     /// Whether the next round belongs to the current stage or to the final. If not, this ends the stage.
     fn continues_stage(&mut self, spent: Duration) -> bool {
         let staying = self.staying();
-        let members: Vec<usize> = [0].into_iter().chain(staying.iter().copied()).collect();
-        let is_short = self.round > 0 && !self.affords(spent, &members, KEPT_ROUNDS);
+        let is_short = self.round > 0 && !self.affords(spent, &self.members(), KEPT_ROUNDS);
         if staying.len() <= 1 {
             self.final_from = Some(self.round + 1);
         } else if self.in_stage < ROUNDS_OF_STAGE && !is_short {
@@ -202,6 +205,12 @@ impl Tune {
         }
     }
 
+    /// What is still measured: the default, unless it failed, and candidates.
+    fn members(&self) -> Vec<usize> {
+        let is_default_in = self.candidates[0].fate == Fate::Stays;
+        is_default_in.then_some(0).into_iter().chain(self.staying()).collect()
+    }
+
     /// The candidates that are still measured, without the default.
     fn staying(&self) -> Vec<usize> {
         (1..self.candidates.len()).filter(|&at| self.candidates[at].fate == Fate::Stays).collect()
@@ -212,7 +221,8 @@ impl Tune {
         let Some(budget) = self.budget else { return true };
         let cost = |at: &usize| mean(&self.candidates[*at].seconds).unwrap_or(0.0);
         let all: f64 = members.iter().map(cost).sum();
-        let of_final = all * (FINALISTS + 1) as f64 / members.len() as f64;
+        let finalists = members.len().min(FINALISTS + 1);
+        let of_final = all * finalists as f64 / members.len().max(1) as f64;
         spent.as_secs_f64() + all + kept * of_final <= budget.as_secs_f64()
     }
 

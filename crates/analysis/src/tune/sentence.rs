@@ -7,11 +7,10 @@ use super::procedure::DEFAULT;
 
 /// The answer in one sentence or two.
 pub(super) fn sentence(answer: &TuneAnswer, out_of_time: bool, is_simulated: bool) -> String {
-    let TuneAnswer { best, rounds, objectives, ties, candidates, .. } = answer;
+    let TuneAnswer { rounds, objectives, ties, candidates, .. } = answer;
     let why = if out_of_time { " (--budget)" } else { "" };
-    let of = |name: &str| candidates.iter().find(|one| one.name == name);
     let [default, ..] = candidates.as_slice() else { return String::new() };
-    let Some(best) = best.as_deref().and_then(of) else {
+    let Some(best) = answer.best() else {
         return match rounds {
             0 => format!("No answer: no two sets of arguments were measured in the final{why}."),
             rounds => format!(

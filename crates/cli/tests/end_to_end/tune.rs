@@ -16,6 +16,11 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(output)))
 }
 
+fn best_has_no_interval(answer: &Value) -> bool {
+    let all = answer["candidates"].as_array().expect("candidates");
+    all.iter().all(|one| one["ratio_ci"].is_null())
+}
+
 #[test]
 fn a_simulated_server_is_tuned_in_stages_and_its_runs_are_stored() {
     let folder = folder();
@@ -53,6 +58,7 @@ fn a_simulated_server_is_tuned_in_stages_and_its_runs_are_stored() {
     // Two rounds of six, the final of three in four rounds. Each is a run of the store, and the answer follows from them.
     let runs = found["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 2 * 6 + 4 * 3, "{sentence}");
+    assert!(sentence.contains("simulated") && best_has_no_interval(answer), "{answer}");
     let page = fs::read_to_string(folder.path().join("out/comparison.html")).expect("a page");
     assert!(page.contains("Arguments of the server") && page.contains("left out"), "no table");
     let listed = inferometer(folder.path(), &["runs", "--json"]);
@@ -73,6 +79,7 @@ fn a_server_that_does_not_start_is_a_result_and_predictions_leave_out_what_is_mu
     fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
     let output = tune(folder.path(), &["plan.toml", "--json", "--rounds", "3"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let starts = told(&output).lines().filter(|line| line.starts_with("starting ")).count();
     let found = document(&output);
     let status: Vec<&Value> = found["tune"]["candidates"]
         .as_array()
@@ -97,6 +104,10 @@ fn a_server_that_does_not_start_is_a_result_and_predictions_leave_out_what_is_mu
     assert_eq!(again["runs"].as_array().map(Vec::len), found["runs"].as_array().map(Vec::len));
     assert!(told(&output).contains("copied from run"), "{}", told(&output));
 
+    // Each run has a server of its own.
+    let runs = found["runs"].as_array().map_or(0, Vec::len);
+    assert!(starts >= runs, "{starts} starts for {runs} runs");
+
     // Without a server that starts there is no answer.
     let output =
         tune(folder.path(), &["--set", "gpu-memory-utilization=0.01", "--try", "block-size=16,32"]);
@@ -111,11 +122,17 @@ fn mistakes_in_what_is_asked_of_tune_are_told_with_their_flag() {
     fs::write(folder.path().join("target.toml"), "target = 'http://a:1'\n").expect("a plan");
     fs::write(folder.path().join("sweep.toml"), "[sweep]\n").expect("a plan");
     let one = ["--predict", "--try", "max-num-seqs=1,2"];
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["--predict"], "--try: is missing"),
         (&["--predict", "--try", "max-num-seqs"], "--try max-num-seqs: write"),
         (&["--try", "block-size=1", "--try", "block_size=2"], "given twice"),
         (&["--try", "a=1", "--set", "b"], "--set b: write"),
+        (&["--try", "a=1", "--set", "b=1", "--set", "b=2"], "b is given twice"),
+        (&["--predict", "--all", "--try", "a=1"], "cannot be used with"),
+        (
+            &["--predict", "--preset", "vllm", "--model", "qwen-14b", "--try", "foo=1,2"],
+            "foo: the engine model does not know",
+        ),
         (&["--predict", "--try", "fault=1,2"], "`fault` cannot be predicted"),
         (&["two.toml", one[0], one[1], one[2]], "one load"),
         (&["target.toml", one[1], one[2]], "leave out targets"),
@@ -129,4 +146,8 @@ fn mistakes_in_what_is_asked_of_tune_are_told_with_their_flag() {
     }
     let output = tune(folder.path(), &[one[1], one[2], "--budget", "soon"]);
     assert!(told(&output).contains("--budget: "), "{}", told(&output));
+    // An objective that no arguments meet.
+    let missed = [&one[..], &["--slo", "e2e_p99<1us", "--requests", "8", "--rounds", "3"]].concat();
+    let output = tune(folder.path(), &missed);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
 }

@@ -10,8 +10,8 @@ use inferometer_model::stats::seed::{below, rng, unit};
 use inferometer_plan::search::{Criterion, Over, SearchPlan, criteria};
 
 /// A server and its workload: prompts and outputs of fixed lengths, or outputs of exponentially distributed lengths with
-/// this mean if `random` is set. The load is a number of requests in flight if
-/// `whole` is set, otherwise a rate with Poisson arrivals.
+/// this mean if `random` is set. The load is a number of requests in flight if `whole` is set, otherwise a rate with
+/// Poisson arrivals.
 #[derive(Clone)]
 pub struct Server {
     pub config: EngineConfig,

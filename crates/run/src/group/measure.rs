@@ -147,7 +147,10 @@ impl Group {
         let outputs = Outputs::prepare(Some(&out.unwrap_or_else(default)))?;
         let folder = outputs.folder().to_owned();
         let (done, failures) = (Vec::new(), Vec::new());
-        let mut run = GroupRun { group: self, folder, events, strictness, measure, done, failures };
+        let is_copied = false;
+        let group = self;
+        let mut run =
+            GroupRun { group, folder, events, strictness, measure, done, failures, is_copied };
         run.carry_out();
         run.finish()
     }
@@ -165,6 +168,8 @@ struct GroupRun<'a, 'm> {
     measure: &'a mut Measure<'m>,
     done: Vec<Done>,
     failures: Vec<(String, RunError)>,
+    /// Whether the last run is a copy of an earlier one.
+    is_copied: bool,
 }
 
 /// Whether the next run begins.
@@ -229,7 +234,7 @@ impl GroupRun<'_, '_> {
         let place = (name.as_str(), members[index].plan.slo.as_slice());
         let cells = self.done.get(done).map(|done| done.summary.cells.as_slice());
         let failed = self.failures.split_off(failures);
-        let seconds = monotonic_now().since(began).as_secs_f64();
+        let seconds = (!self.is_copied).then(|| monotonic_now().since(began).as_secs_f64());
         self.failures.extend(add_run(tune, place, failed, cells, (index, seconds)));
     }
 
@@ -258,7 +263,9 @@ impl GroupRun<'_, '_> {
         context.salt = salt_of_round(salt, round);
         context.resumed = Vec::new();
         let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
-        let finished = match attempt.transpose() {
+        let attempt = attempt.transpose();
+        self.is_copied = matches!(attempt, Ok(Some(EarlierAttempt::Complete(..))));
+        let finished = match attempt {
             Ok(Some(EarlierAttempt::Complete(summary, run))) => {
                 self.events.say(&Notice::RunCopied { run: summary.run_id.clone() });
                 Ok(Finished { summary: *summary, run, folder: None, interrupted: false })

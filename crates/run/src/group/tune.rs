@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::Cell;
-use inferometer_analysis::tune::{Tune, TuneAnswer, TuneReading, TuneStatus, TunedCandidate};
+use inferometer_analysis::tune::{Tune, TuneAnswer, TuneReading, TuneStatus};
 use inferometer_model::metrics::slo::Objective;
 
 use crate::{RunError, Shortfall};
@@ -33,7 +33,7 @@ pub(super) fn add_run(
     (group, slo): (&str, &[Objective]),
     failures: Vec<(String, RunError)>,
     cells: Option<&[Cell]>,
-    (server, seconds): (usize, f64),
+    (server, seconds): (usize, Option<f64>),
 ) -> Option<(String, RunError)> {
     let mut failed = None;
     for (name, error) in failures {
@@ -66,18 +66,13 @@ pub(super) fn failed_candidates(answer: &TuneAnswer) -> impl Iterator<Item = Str
 
 /// The failure of a comparison without an answer, or whose best arguments do not meet the objectives.
 pub(super) fn without_answer(answer: &TuneAnswer) -> Option<(String, RunError)> {
-    let why = || Shortfall::Failed(answer.sentence.clone()).into();
-    let missed = |one: &&TunedCandidate| {
-        Some(&one.name) == answer.best.as_ref() && 2 * one.met[0] <= one.met[1]
-    };
-    let is_missed =
-        !answer.objectives.is_empty() && answer.candidates.iter().any(|one| missed(&one));
-    match &answer.best {
-        None => Some((String::new(), why())),
-        Some(_) if is_missed => {
-            let why = format!("no arguments meet {} in most rounds", answer.objectives.join(","));
-            Some((String::new(), Shortfall::Objective(why).into()))
+    let shortfall = match answer.best() {
+        None => Shortfall::Failed(answer.sentence.clone()),
+        Some(best) if !answer.objectives.is_empty() && 2 * best.met[0] <= best.met[1] => {
+            let objectives = answer.objectives.join(",");
+            Shortfall::Objective(format!("no arguments meet {objectives} in most rounds"))
         }
-        Some(_) => None,
-    }
+        Some(_) => return None,
+    };
+    Some((String::new(), shortfall.into()))
 }

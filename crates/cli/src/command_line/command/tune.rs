@@ -227,9 +227,15 @@ impl TuneArgs {
         } else if server.command.is_none() && server.preset.is_none() {
             server.preset = Some(EMBEDDED.to_owned());
         }
+        let mut set = Map::new();
         for text in &self.set {
             let (key, value) = pair("--set", text, server)?;
-            server.arguments.get_or_insert_default().insert(key, parsed(value));
+            set.insert(key.clone(), parsed(value)).map_or(Ok(()), |_| {
+                Err(Failure::usage(format!("--set {text}: {key} is given twice")))
+            })?;
+        }
+        if !set.is_empty() {
+            server.arguments.get_or_insert_default().extend(set);
         }
         let mut lists = Map::new();
         for text in &self.tries {
@@ -335,5 +341,9 @@ fn predicted(
         let cells = simulated_cells(&plan, &context, &one.config).ok()?;
         TuneReading::of(figure, &plan.slo, &cells).ok()
     };
-    Ok((all[1..].iter().map(reading).collect(), told))
+    let readings: Vec<Option<TuneReading>> = all[1..].iter().map(reading).collect();
+    if readings.iter().all(Option::is_none) {
+        return Err(PlanError::new("the engine model can predict none of them"));
+    }
+    Ok((readings, told))
 }
