@@ -24,8 +24,8 @@ pub struct TuneAnswer {
     /// Whether the best one is better than the default beyond chance, by the figure that decides or because only it meets
     /// the objectives.
     pub is_better: bool,
-    /// The finalists that the rounds do not tell apart from the best one, or only by less than 1 %, and that meet the
-    /// objectives as it does.
+    /// The finalists that the rounds do not tell apart from the best one: by the figure that decides (or only by less than
+    /// 1 %), and by the objectives, unless only the best one meets them, and in all rounds.
     pub ties: Vec<String>,
     /// All candidates, the default first.
     pub candidates: Vec<TunedCandidate>,

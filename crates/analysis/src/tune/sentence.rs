@@ -18,7 +18,9 @@ pub(super) fn sentence(answer: &TuneAnswer, out_of_time: bool, is_simulated: boo
             ),
         };
     };
-    let alike: Vec<String> = ties.iter().map(|name| named(name)).collect();
+    // If the default is a tie, the answer says so before the other ties.
+    let others = ties.iter().filter(|name| *name != DEFAULT);
+    let alike: Vec<String> = others.map(|name| named(name)).collect();
     let ties_of = |what: &str| match alike.as_slice() {
         [] => String::new(),
         [one] => format!("; {one} is a tie with {what}"),
