@@ -1,7 +1,9 @@
 //! Collects the values of one metric over requests into a distribution.
 
+use std::time::Duration;
+
 use inferometer_model::stats::{Distribution, Ordered, Pool, Sample, Weighted};
-use inferometer_model::{Definition, Timeline, metrics::Value};
+use inferometer_model::{Definition, Nanos, Timeline, metrics::Value};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
 
@@ -104,7 +106,7 @@ impl Column {
                             ends.map(|rank| sorted[rank as usize - 1])
                         })
                     };
-                    add_intervals(&mut found, layout, parts, below, between);
+                    add_intervals(&mut found, layout, parts, below, |_| None, between);
                 }
                 Some((found, more(&sample.ordered())))
             }
@@ -114,16 +116,25 @@ impl Column {
                 if let (Some(layout), false) = (layout, parts.is_empty()) {
                     let found_exact = found.exact;
                     let counts: Vec<usize> = parts.iter().map(|part| part.1 as usize).collect();
-                    let parts = parts.into_iter().map(|part| part.0).collect();
+                    let parts: Vec<Contribution> = parts.into_iter().map(|part| part.0).collect();
+                    let firsts: Vec<Option<Nanos>> =
+                        parts.iter().map(|part| layout.first(part.at)).collect();
                     let below = |value: f64| match pool.samples() {
                         Some(samples) => weights_below(samples, &counts, value),
                         None => Vec::new(),
+                    };
+                    let median_by_time = |median| {
+                        let (work, samples) = layout.work.as_ref().zip(pool.samples())?;
+                        let each = of_requests_in(samples, &counts).zip(&firsts);
+                        work.variance_by_time(
+                            each.map(|(own, first)| below_median(own, *first, median)),
+                        )
                     };
                     let between = |[low, high]: [f64; 2], largest: f64| {
                         let within = low > 0.0 && high < largest && found_exact;
                         within.then(|| [low, high].map(|share| ordered.percentile(share)))
                     };
-                    add_intervals(&mut found, layout, parts, below, between);
+                    add_intervals(&mut found, layout, parts, below, median_by_time, between);
                 }
                 Some((found, more(&ordered)))
             }
@@ -139,19 +150,45 @@ fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Contribution>> {
     Some(values.iter().zip(places).map(part).collect())
 }
 
-/// For each request, the total weight of its samples that are not above `value`.
-fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
+/// The samples of each request.
+fn of_requests_in<'a>(
+    samples: &'a [Weighted],
+    counts: &'a [usize],
+) -> impl Iterator<Item = &'a [Weighted]> {
     let mut rest = samples;
-    let each = counts.iter().map(|&count| {
+    counts.iter().map(move |&count| {
         let (own, others) = rest.split_at(count.min(rest.len()));
         rest = others;
+        own
+    })
+}
+
+/// For each request, the total weight of its samples that are not above `value`.
+fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
+    let below = |own: &[Weighted]| {
         own.iter().filter(|sample| sample.value <= value).map(|sample| sample.weight).sum()
-    });
-    each.collect()
+    };
+    of_requests_in(samples, counts).map(below).collect()
+}
+
+/// When each gap of a request ended, in milliseconds, and by how much its weight below the median exceeds half of it. No
+/// gap if it is unknown when the first token arrived.
+fn below_median(
+    own: &[Weighted],
+    first: Option<Nanos>,
+    median: f64,
+) -> impl Iterator<Item = (Nanos, f64)> {
+    let gaps = first.map_or(&[][..], |_| own).iter();
+    gaps.scan(first.unwrap_or_default(), move |at, gap| {
+        *at = *at + Duration::from_secs_f64(gap.value * gap.weight / 1e3);
+        let below = if gap.value <= median { 0.5 } else { -0.5 };
+        Some((*at, below * gap.weight))
+    })
 }
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
-/// values that are not above a given value. `between` returns the values at two quantiles; its second parameter is the
+/// values that are not above a given value. `median_by_time` returns the variance of the weight below the median, and
+/// its degrees of freedom, if it is known from the times of the values. `between` returns the values at two quantiles; its second parameter is the
 /// largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
 /// below the largest quantile, or the values were not stored.
 fn add_intervals(
@@ -159,6 +196,7 @@ fn add_intervals(
     layout: &Layout,
     parts: Vec<Contribution>,
     below: impl Fn(f64) -> Vec<f64>,
+    median_by_time: impl Fn(f64) -> Option<(f64, usize)>,
     between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
 ) {
     let Some(series) = Series::new(layout, &parts) else { return };
@@ -168,7 +206,10 @@ fn add_intervals(
     let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));
-    let of_median = || shares(0.50, found.p50).and_then(|of| interval(of, found.p50));
+    let of_median = || {
+        let by_time = median_by_time(found.p50).map(|of| series.shares_of(0.50, of));
+        by_time.or_else(|| shares(0.50, found.p50)).and_then(|of| interval(of, found.p50))
+    };
     found.p50_ci = series.median_in_lockstep(found.p50, &mean).unwrap_or_else(of_median);
     found.p90_ci = of_p90.and_then(|of| interval(of, found.p90));
     found.p99_ci = of_p99.and_then(|of| interval(of, found.p99));

@@ -2,7 +2,7 @@
 //! load, and the number in flight.
 
 use inferometer_model::stats::{VALUES_KEPT, serial::LastControl};
-use inferometer_model::{OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve};
+use inferometer_model::{Nanos, OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve};
 
 use super::{lockstep::Lockstep, sent::SentRequest, work::Work};
 
@@ -185,6 +185,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// When the first token of a request arrived; `at` is what `Course::add` returned for it.
+    pub(crate) fn first(&self, at: u32) -> Option<Nanos> {
+        self.sent[self.ranks[at as usize] as usize].first
+    }
+
     /// The time from the first send to the last end, in seconds.
     pub(crate) fn duration_s(&self) -> f64 {
         let last = self.sent.iter().map(|sent| sent.ended).max();

@@ -213,11 +213,11 @@ impl<'a> Series<'a> {
         let effective = mean.effective;
         let is_tail = share > 0.5;
         let is_random = self.layout.work.is_some();
-        let (beyond, of_random, wider) = match share < 0.95 {
+        let (just_enough, of_random, wider) = match share < 0.95 {
             true => (BEYOND_P90, BEYOND_P90_OF_RANDOM, WIDER_P90),
             false => (BEYOND_P99, BEYOND_P99_OF_RANDOM, WIDER_P99),
         };
-        let beyond = if is_random { of_random } else { beyond };
+        let beyond = if is_random { of_random } else { just_enough };
         let has_one_value_each = self.parts.iter().all(|part| part.weight == 1.0);
         let by_work = || self.shares_by_work(share, value);
         if let Some(shares) = has_one_value_each.then(by_work).flatten() {
@@ -285,7 +285,7 @@ impl<'a> Series<'a> {
             if is_constant || own * (1.0 - share) < beyond {
                 return Some(Shares { ends: None, effective: own });
             }
-            let times_fewest = own * (1.0 - share) / beyond;
+            let times_fewest = own * (1.0 - share) / just_enough;
             let wider = 1.0 + (wider - 1.0) / times_fewest.powi(3);
             sum *= wider.powi(2);
         }
@@ -298,6 +298,16 @@ impl<'a> Series<'a> {
             return Some(Shares { ends, effective: own });
         }
         Some(Shares { ends: Some([low, high]), effective: own })
+    }
+
+    /// The 95 % interval of a percentile, as two shares, from the variance of the weight below it, and its degrees of
+    /// freedom.
+    pub(crate) fn shares_of(&self, share: f64, (variance, degrees): (f64, usize)) -> Shares {
+        let weight = self.weight();
+        let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
+        let effective = share * (1.0 - share) * weight * weight / variance;
+        let ends = Some([share - half, share + half]);
+        Shares { ends, effective: effective.min(self.parts.len() as f64) }
     }
 
     /// The variance of the sum over the requests behind the first wave. How many there are is a matter of chance: an

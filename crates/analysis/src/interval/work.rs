@@ -12,12 +12,12 @@ use inferometer_model::{
     record::EventKind,
     stats::{
         seed,
-        serial::{self, FEWEST_COSINES},
+        serial::{self, FEWEST_COSINES, LastControl},
     },
 };
 use rand_chacha::ChaCha8Rng;
 
-use super::contribution::{ALMOST_ALL, VARIED, variance};
+use super::contribution::{ALMOST_ALL, COSINES, VARIED, sum_of_variances, variance};
 use super::sent::SentRequest;
 
 /// The number of windows in the mean stay of a request. A window must be longer than the wait for a prompt, and short
@@ -44,6 +44,9 @@ pub(crate) struct Work {
     /// The variance of the sum of all stays for given lengths, relative to the square of the sum.
     pub noise: f64,
     pub degrees: usize,
+    /// The bounds of the windows, and how many windows the whole pass would have at the pace of the steady state.
+    bounds: Vec<Nanos>,
+    windows: f64,
     /// The standard deviation of the logarithm of a factor for lengths that are drawn.
     smoothing: f64,
     /// The time of a token of one answer while the last answers run, relative to the steady state.
@@ -105,6 +108,8 @@ impl Work {
             spared,
             noise: long.variance / (mean(&rest).powi(2) * windows),
             degrees: long.degrees,
+            bounds,
+            windows,
             pace_of_drain: (drain_s / pace_s).min(1.0),
         })
     }
@@ -116,6 +121,39 @@ impl Work {
         self.mean_at_pace_s
             * self.lengths[rank]
             * (self.smoothing * (seed::normal(rng) - self.smoothing / 2.0)).exp()
+    }
+
+    /// The variance of the sum of values at known times, which are alike for all requests in flight, and its degrees of
+    /// freedom. Each item of `requests` yields the values of one request.
+    ///
+    /// The first answers begin together, so that the text in the server grows until some have ended and others are in
+    /// their midst: by the same curve in each pass, which counts as no fluctuation. The last answers run in other
+    /// conditions: what each of them adds after the last window is taken to be independent.
+    pub(crate) fn variance_by_time<T: Iterator<Item = (Nanos, f64)>>(
+        &self,
+        requests: impl Iterator<Item = T>,
+    ) -> Option<(f64, usize)> {
+        let [begin, .., end] = self.bounds[..] else { return None };
+        let mut sums = vec![0.0; self.bounds.len() - 1];
+        let width_ns = end.since(begin).as_nanos() as f64 / sums.len() as f64;
+        let mut after = Vec::new();
+        for values in requests {
+            let mut own_after = None;
+            for (at, value) in values.filter(|(at, _)| *at > begin) {
+                let window = (at.since(begin).as_nanos() as f64 / width_ns) as usize;
+                *sums.get_mut(window).unwrap_or(own_after.get_or_insert(0.0)) += value;
+            }
+            after.extend(own_after);
+        }
+        let nearly_full = |window| (-(window as f64 + 0.5) / WINDOWS_OF_STAY).exp();
+        let control: Vec<f64> = (0..sums.len()).map(nearly_full).collect();
+        let control = Some((&control[..], &LastControl::default()));
+        let long = serial::long_run(&sums, control, COSINES, 0.0)?;
+        let parts = [
+            (long.variance * self.windows, long.degrees),
+            (variance(&after) * after.len() as f64, after.len().saturating_sub(1)),
+        ];
+        Some(sum_of_variances(&parts))
     }
 
     /// What a request adds to the sum of all stays, in seconds.
