@@ -1,4 +1,4 @@
-//! A report as a list of blocks, so that Markdown and HTML have the same content, except [`Block::PageCharts`].
+//! A report as a list of blocks, so that Markdown and HTML have the same content, except [`Block::PageChart`].
 //! This module does not depend on either format.
 
 use crate::{Table, chart::Chart};
@@ -21,9 +21,9 @@ pub(crate) enum Block<'a> {
     Code(&'static str, String),
     /// A chart that is also written to a file of its own.
     Chart(&'a Chart),
-    /// Charts that only the HTML page has, in a section that is collapsed at first: its id, its heading, and
-    /// the charts. Tables contain the same figures.
-    PageCharts(String, String, Vec<Chart>),
+    /// A chart that only the HTML page has, in a section that is collapsed at first: its id, its heading, and the
+    /// chart. Tables contain the same figures.
+    PageChart(String, String, Box<Chart>),
     /// A section with a heading of level 2, whose blocks are collapsed at first in HTML.
     Section(String, Vec<Block<'a>>),
     /// A part that is collapsed at first in HTML: its id (may be empty), its heading and its blocks.

@@ -64,9 +64,8 @@ fn block(block: &Block<'_>) -> String {
             format!("<pre><code>{}</code></pre>\n", lines.join("\n"))
         }
         Block::Chart(chart) => figure(chart),
-        Block::PageCharts(id, title, charts) => {
-            let charts: String = charts.iter().map(figure).collect();
-            details(&format!(" id=\"{}\"", escape(id)), &escape(title), &charts)
+        Block::PageChart(id, title, chart) => {
+            details(&format!(" id=\"{}\"", escape(id)), &escape(title), &figure(chart))
         }
         Block::Section(title, blocks) => {
             let attributes = format!(" class=\"part\" id=\"{}\"", place(title));

@@ -47,7 +47,7 @@ fn block(block: &Block<'_>, form: Form) -> String {
             format!("![{}](./{}.{})\n\n", escape(&chart.title), chart.id, form.name())
         }
         // Markdown leaves these charts out, because the tables above contain the same figures.
-        Block::PageCharts(..) => String::new(),
+        Block::PageChart(..) => String::new(),
         Block::Section(title, blocks) => {
             format!("## {}\n\n{}", escape(title), written(blocks, form))
         }

@@ -1,16 +1,15 @@
 //! The chart of one pass over time: requests in flight, requests at the server, failed requests, tokens,
 //! latencies by send time, and single requests.
 
-use inferometer_analysis::PassSummary;
 use inferometer_model::OutcomeKind;
 
 use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
 use crate::{chart::thin::bands, count, significant};
 
-/// The chart of a pass over time; absent if the pass sent no request. `points` is the maximum number of
-/// points of a line.
-pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize) -> Option<Chart> {
+/// The chart of a pass over time; only a page has it. Absent if the pass sent no request. `id` is the result of
+/// [`super::pass_id`]. `points` is the maximum number of points of a line.
+pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart> {
     trace.window?;
     let mut notes = Vec::new();
     let mut panels = vec![requests(trace, points, &mut notes)];
@@ -25,7 +24,7 @@ pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize
         panels.push(super::panel("Throughput", "output tokens/s", 90.0, vec![series]));
     }
     panels.extend(latencies(trace, points, &mut notes));
-    let rows = spans(trace, 0.0, 0.0, (points / 6).clamp(8, 60), "");
+    let rows = spans(trace, 0.0, 0.0, (points / 8).clamp(8, 60), "");
     if !rows.x.is_empty() {
         notes.push(spans_note(rows.x.len(), trace));
         let height = (rows.x.len() as f64 * 5.0).clamp(40.0, 220.0);
@@ -151,7 +150,10 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         if points.len() <= most {
             let line: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
             let mut dots = series(name, style_index, Shape::Dots, &line);
-            dots.texts = points.iter().map(|(.., index)| format!("request {index}")).collect();
+            if all.is_empty() {
+                // Both latencies of a request are read together.
+                dots.texts = points.iter().map(|(.., index)| format!("request {index}")).collect();
+            }
             all.push(dots);
             continue;
         }
@@ -202,11 +204,14 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
         let first = span.first_s.map_or("no output".to_owned(), |first| {
             format!("first output after {} ms", significant((first - span.sent_s) * 1e3))
         });
+        let outcome = match span.outcome {
+            OutcomeKind::Complete => String::new(),
+            outcome => format!(", {}", outcome.name()),
+        };
         series.texts.push(format!(
-            "{of}request {}: {first}, ended after {} ms, {}",
+            "{of}request {}: {first}, end after {} ms{outcome}",
             span.index,
             significant((span.ended_s - span.sent_s) * 1e3),
-            span.outcome.name()
         ));
     }
     series

@@ -11,7 +11,7 @@ use crate::trace::{Latency, PassTrace};
 use crate::{Align, Table, Traces, count, significant};
 
 /// The maximum number of points of a curve in the chart of several passes.
-const OF_SEVERAL: usize = 80;
+const OF_SEVERAL: usize = 50;
 /// The maximum number of lines that are shown at first. A reader cannot distinguish more lines.
 const MOST_PASSES: usize = 7;
 /// The maximum number of lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader
@@ -217,8 +217,8 @@ fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String
     let choice = match undrawn {
         0 => "Choose others in the legend of the report".to_owned(),
         _ => format!(
-            "Choose {} others in the legend of the report (each pass also has its own chart under \
-                Every pass)",
+            "Choose {} others in the legend of the report (the tables under Every pass have the \
+                percentiles of all)",
             count((left_out.len() - undrawn) as u64)
         ),
     };
@@ -227,43 +227,6 @@ fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String
             {choice}: {named}.",
         count(all as u64)
     ))
-}
-
-/// The cumulative distributions of all latencies of one pass; absent if no latency has values.
-pub(super) fn cumulative(
-    id: &str,
-    pass: &PassSummary,
-    trace: &PassTrace,
-    points: usize,
-) -> Option<Chart> {
-    if trace.latencies.is_empty() {
-        return None;
-    }
-    let mut series = Vec::new();
-    for (style_index, latency) in trace.latencies.iter().enumerate() {
-        let name = latency.metric.title;
-        let n = count(latency.curve.n);
-        series.push(line(format!("{name} (n = {n})"), style_index, latency, points));
-        if let Some(values) = pass.latency(latency.metric) {
-            series.push(marks(&format!("{name} (n = {n})"), style_index, values));
-        }
-    }
-    let mut notes = vec![
-        "Points mark p50, p90, p95 and p99. The table of the pass has their intervals.".to_owned(),
-    ];
-    if trace.lacks_gaps {
-        notes.push(
-            "Tokens arrived in bundles: the times between them are unknown and not drawn."
-                .to_owned(),
-        );
-    }
-    let latencies: Vec<&Latency> = trace.latencies.iter().collect();
-    notes.extend(ranks_note(&latencies, points));
-    notes.extend(exactness(&latencies));
-    let x = across("Latency", trace.latencies.iter());
-    let mut chart = Chart::new(format!("{id}-cdf"), "Latencies, cumulative", x);
-    (chart.notes, chart.panels) = (notes, vec![shares(series, 240.0)]);
-    Some(on_axis(chart, &latencies))
 }
 
 /// The indices of the slowest requests with their values: `12: 35.1 ms, 7: 33 ms`.

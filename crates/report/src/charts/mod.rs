@@ -1,11 +1,10 @@
 //! Selects the charts of a run, and creates them. Each module creates [`crate::chart::Chart`]s from results
 //! and traces, and does not draw them. The notes of a chart state which data the chart reduces or leaves out.
 //!
-//! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass needs
-//! a line in `OF_PASS` instead. Reports and pages then show the chart, because they use the results of
-//! [`of_run`] and `of_pass`. A chart of a run is also written to a file. A chart with a line for each pass shows
-//! at most seven lines at first, and names or counts the others, as `latency` does with the functions of
-//! `choice`.
+//! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. Reports and pages then show the
+//! chart, because they use the results of [`of_run`]. A chart of a run is also written to a file. A chart with a line
+//! for each pass shows at most seven lines at first, and names or counts the others, as `latency` does with the
+//! functions of `choice`.
 
 mod ab;
 mod blocks;
@@ -23,19 +22,16 @@ mod sweep;
 mod timeline;
 mod trend;
 
-use inferometer_analysis::{PassSummary, Summary, compare::Trend};
+use inferometer_analysis::{Summary, compare::Trend};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::{Traces, ab::AbDocument, comparison::Comparison, label, trace::PassTrace};
 
+pub(crate) use course::course;
 pub(crate) use latency::tail_table;
 
 /// A function that creates charts of a run. Without traces, only the data of the summary is available.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
-
-/// A function that creates a chart of a pass. Its arguments are the id of the pass in the page, the results,
-/// the trace, and the maximum number of points of a line.
-type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
 /// The charts of a run, in the order in which they are shown.
 const OF_RUN: [OfRun; 8] = [
@@ -48,9 +44,6 @@ const OF_RUN: [OfRun; 8] = [
     latency::charts,
     timeline::charts,
 ];
-
-/// The charts of one pass, in the order in which they are shown.
-const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
 
 /// The charts of a run as a whole; each of them is also a file.
 pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
@@ -92,27 +85,16 @@ fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of a pass; only a page has them. `id` is the result of [`pass_id`]. `points` is the maximum
-/// number of points of a line.
-pub(crate) fn of_pass(
-    id: &str,
-    pass: &PassSummary,
-    trace: &PassTrace,
-    points: usize,
-) -> Vec<Chart> {
-    OF_PASS.iter().filter_map(|chart| chart(id, pass, trace, points)).collect()
-}
-
 /// The HTML id of a pass in a page. The indices of the cell and of the pass count from 0, the numbers in
 /// the id from 1.
 pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
     format!("pass-{}-{}", cell + 1, pass + 1)
 }
 
-/// The maximum number of points of a line in the charts of one pass, from 48 to 300. The more passes the page
-/// has, the lower the number, so that the page stays small.
+/// The maximum number of points of a line in the chart of one pass, from 48 to 300. The more passes the page has,
+/// the lower the number, so that the page stays small.
 pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
-    (4_800 / traces.all().count().max(1)).clamp(48, 300)
+    (1_600 / traces.all().count().max(1)).clamp(48, 300)
 }
 
 /// A time axis in seconds, from the smallest to the largest value.

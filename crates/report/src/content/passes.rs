@@ -35,7 +35,7 @@ pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
                 blocks.push(Block::Table(figures));
             }
             if let Some(trace) = trace {
-                drawn(&mut blocks, &id, pass, trace, points);
+                drawn(&mut blocks, &id, trace, points);
             }
             out.push(Block::Details(id, cell.place(pass), blocks));
         }
@@ -48,17 +48,17 @@ fn has_effective(summary: &Summary) -> bool {
     measures.filter_map(|measure| measure.values).any(|values| values.effective_n.is_some())
 }
 
-/// The table of the slowest requests of a pass, and its charts.
-fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
+/// The table of the slowest requests of a pass, and its chart.
+fn drawn(out: &mut Vec<Block<'_>>, id: &str, trace: &PassTrace, points: usize) {
     let tails = charts::tail_table(trace);
     if !tails.is_empty() {
         out.push(Block::Table(tails));
     }
-    let charts = charts::of_pass(id, pass, trace, points);
-    if !charts.is_empty() {
-        let heading = "Latencies and course of the pass".to_owned();
-        out.push(Block::PageCharts(format!("{id}-drawn"), heading, charts));
-    }
+    let chart = charts::course(id, trace, points);
+    out.extend(chart.map(|chart| {
+        let heading = "Course of the pass".to_owned();
+        Block::PageChart(format!("{id}-drawn"), heading, Box::new(chart))
+    }));
 }
 
 /// The outcomes, tokens, duration, rates and concurrency of a pass, in one line. A sentence on the meaning of the

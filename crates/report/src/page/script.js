@@ -351,6 +351,6 @@ all(doc, ".chart").forEach(frame => {
     const button = make("button", { type: "button", "aria-pressed": !("off" in item.dataset) });
     button.append(...item.childNodes);
     item.append(button);
-    button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.dataset.name));
+    button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.textContent.trim()));
   });
 });

@@ -17,14 +17,15 @@ pub fn table(table: &Table) -> String {
         .map(|index| {
             let long = table.rows().iter().any(|row| row[index].chars().count() > LONG);
             match (columns[index].1, long) {
-                (Align::Left, false) => "",
+                (Align::Left, false) => " class=\"l\"",
                 (Align::Left, true) => " class=\"w\"",
-                (Align::Centre | Align::Right, _) => " class=\"n\"",
+                (Align::Centre | Align::Right, _) => "",
             }
         })
         .collect();
-    let mut out =
-        String::from("<div class=\"table\" tabindex=\"0\"><table class=\"sort\">\n<thead><tr>");
+    let mut out = String::from(
+        "<div class=\"table\" tabindex=\"0\"><table class=\"sort figures\">\n<thead><tr>",
+    );
     for ((name, _), class) in columns.iter().zip(&classes) {
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(name));
     }
@@ -59,7 +60,7 @@ mod tests {
         of.set_link(1, 1, "#p1\"");
         let text = table(&of);
         assert!(text.contains("<th scope=\"col\" class=\"w\">a&lt;b</th>"));
-        assert!(text.contains("<td class=\"w\">&lt;script&gt;</td><td class=\"n\">1</td>"));
-        assert!(text.contains("<td class=\"n\"><a href=\"#p1&quot;\">2</a></td>"));
+        assert!(text.contains("<td class=\"w\">&lt;script&gt;</td><td>1</td>"));
+        assert!(text.contains("<td><a href=\"#p1&quot;\">2</a></td>"));
     }
 }

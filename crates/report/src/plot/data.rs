@@ -1,12 +1,16 @@
 //! The data of a chart as JSON. The script of a page uses it to zoom and to show values. The JSON contains
-//! the positions of panels, the ends of axes, and each series as columns. Values have five significant
-//! digits, which is more than a screen can show.
+//! the positions of panels, the ends of axes, and each series as columns. Values have five significant digits, and on a
+//! linear axis no more decimals than a twentieth of a pixel shows.
 
 use inferometer_model::visible;
 use serde_json::{Map, Value, json};
 
 use super::{layout::Layout, look::Look, theme::Theme};
 use crate::chart::{Arrangement, Axis, Chart, Range, Scale, Series, Shape, Tick};
+
+/// The smallest part of a linear axis that values show.
+const FINEST: f64 = 1.0 / 20_000.0;
+const MOST_DECIMALS: usize = 12;
 
 /// The JSON of a chart, escaped for a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
@@ -19,7 +23,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
             "n": [u8::from(placed.labels_x), u8::from(placed.labels_y)],
             "y": axis(&panel.y, placed.y),
             "u": panel.y.unit,
-            "s": panel.series.iter().map(series).collect::<Vec<_>>(),
+            "s": panel.series.iter().map(|of| series(of, layout.x, placed.y)).collect::<Vec<_>>(),
         });
         if !panel.y.ticks.is_empty() {
             out["m"] = named(&panel.y.ticks);
@@ -64,7 +68,7 @@ fn axis(axis: &Axis, range: Range) -> Value {
     out
 }
 
-fn series(series: &Series) -> Value {
+fn series(series: &Series, x: Range, y: Range) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
     put("n", json!(visible::line(&series.name)));
@@ -80,16 +84,17 @@ fn series(series: &Series) -> Value {
     // Bars, spans and tiles have ends instead of `x`, and marks have no `y`.
     let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans | Shape::Tiles);
     let none = Vec::new();
-    for (key, values) in [
-        ("x", if has_ends { &none } else { &series.x }),
-        ("y", if series.shape == Shape::Marks { &none } else { &series.y }),
-        ("a", &series.low),
-        ("b", &series.high),
-        ("f", &series.left),
-        ("e", &series.right),
+    for (key, values, on) in [
+        ("x", if has_ends { &none } else { &series.x }, x),
+        ("y", if series.shape == Shape::Marks { &none } else { &series.y }, y),
+        ("a", &series.low, y),
+        ("b", &series.high, y),
+        ("f", &series.left, x),
+        ("e", &series.right, x),
     ] {
         if values.iter().any(|value| value.is_finite()) {
-            put(key, values.iter().map(|value| number(*value)).collect());
+            let decimals = decimals(on);
+            put(key, values.iter().map(|value| rounded(*value, decimals)).collect());
         }
     }
     if !series.texts.is_empty() {
@@ -111,9 +116,25 @@ fn code(shape: Shape) -> &'static str {
     }
 }
 
-/// A number with five significant digits. Digits before the decimal point are always kept. Null if it is
-/// not finite.
+/// The number of decimals that an axis can show.
+fn decimals(on: Range) -> usize {
+    match on.scale {
+        Scale::Log => MOST_DECIMALS,
+        Scale::Linear => {
+            let finest = (on.to - on.from) * FINEST;
+            (-finest.log10()).ceil().clamp(0.0, MOST_DECIMALS as f64) as usize
+        }
+    }
+}
+
+/// A number with five significant digits.
 fn number(value: f64) -> Value {
+    rounded(value, MOST_DECIMALS)
+}
+
+/// A number with five significant digits, and at most so many decimals. Digits before the decimal point are always kept.
+/// Null if it is not finite.
+fn rounded(value: f64, most: usize) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
@@ -121,7 +142,7 @@ fn number(value: f64) -> Value {
     if value == 0.0 || value.abs() >= 1e4 || value == whole {
         return json!(whole as i64);
     }
-    let decimals = (4.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let decimals = (4.0 - value.abs().log10().floor()).clamp(0.0, most as f64) as usize;
     let power = 10_f64.powi(decimals as i32);
     let scaled = value * power;
     // Only very near the middle between two numbers, the product may be rounded to the other one.
@@ -141,5 +162,22 @@ mod tests {
         let texts = [0.0, 1.0, 12.345_678, 0.000_123_456_7, 123_456.78, f64::NAN]
             .map(|value| number(value).to_string());
         assert_eq!(texts, ["0", "1", "12.346", "0.00012346", "123457", "null"]);
+    }
+
+    #[test]
+    fn values_have_no_more_decimals_than_their_linear_axis_shows() {
+        let up_to = |to, scale| Range { from: 0.0, to, scale };
+        assert_eq!(
+            rounded(0.000_010_8, decimals(up_to(0.92, Scale::Linear))).to_string(),
+            "0.00001"
+        );
+        assert_eq!(
+            rounded(1_343.26, decimals(up_to(4_325.0, Scale::Linear))).to_string(),
+            "1343.3"
+        );
+        assert_eq!(
+            rounded(0.000_010_8, decimals(up_to(0.92, Scale::Log))).to_string(),
+            "0.0000108"
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! distinguish the colours of series without an order. Lines also differ in markers or dashes.
 
 use super::svg::Svg;
-use super::theme::{NAMED, Paint};
+use super::theme::{NAMED, Paint, Theme};
 use crate::chart::{Series, Shape, Tint};
 
 /// Number of marker shapes.
@@ -50,10 +50,12 @@ impl Look {
     /// The SVG attributes of the line.
     pub fn stroke(&self, svg: &Svg) -> String {
         let dash = self.dash.map_or(String::new(), |dash| format!(r#" stroke-dasharray="{dash}""#));
-        format!(
-            r#" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"{dash}"#,
-            svg.css(self.paint)
-        )
+        let usual = match svg.theme() {
+            // The style sheet of a page has the rest.
+            Theme::Page => r#"class="line""#,
+            _ => r#"fill="none" stroke-width="2" stroke-linejoin="round""#,
+        };
+        format!(r#" {usual} stroke="{}"{dash}"#, svg.css(self.paint))
     }
 
     /// Draws the marker around the origin; hollow if some requests of the point failed.

@@ -38,6 +38,10 @@ impl Svg {
         self.theme.css(paint)
     }
 
+    pub(crate) fn theme(&self) -> Theme {
+        self.theme
+    }
+
     /// Draws a filled rectangle; `more` are further attributes.
     pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: Paint, more: &str) {
         self.rect_of([x, y, w, h], &self.css(fill), more);
@@ -108,9 +112,9 @@ impl Svg {
 
     fn text_with(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str, rim: &str) {
         let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+            Anchor::Start => "",
+            Anchor::Middle => r#" text-anchor="middle""#,
+            Anchor::End => r#" text-anchor="end""#,
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
         // In a page, the style sheet contains the most common size, weight and colour, so they are left
@@ -127,10 +131,7 @@ impl Svg {
             more += &format!(r#" fill="{}""#, self.css(font.colour));
         }
         let text = escape(text);
-        let _ = writeln!(
-            self.body,
-            r#"<text x="{x}" y="{y}" text-anchor="{anchor}"{more}{rim}>{text}</text>"#
-        );
+        let _ = writeln!(self.body, r#"<text x="{x}" y="{y}"{anchor}{more}{rim}>{text}</text>"#);
     }
 
     /// Writes one line of text with an outline in the colour of the background, so that it can be read on
@@ -188,18 +189,14 @@ impl Svg {
     }
 }
 
-/// A coordinate with at most two decimals.
+/// A coordinate with at most one decimal.
 pub(crate) fn coordinate(value: f64) -> String {
     assert!(value.is_finite(), "invariant: undefined figures never become points");
-    let hundredths = (value * 100.0).round() as i64;
-    let (whole, rest) = (hundredths.unsigned_abs() / 100, hundredths.unsigned_abs() % 100);
-    let mut text = whole.to_string();
-    if hundredths < 0 {
-        text.insert(0, '-');
+    let tenths = (value * 10.0).round() as i64;
+    let (whole, rest) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+    let sign = if tenths < 0 { "-" } else { "" };
+    match rest {
+        0 => format!("{sign}{whole}"),
+        _ => format!("{sign}{whole}.{rest}"),
     }
-    if rest > 0 {
-        let [tenths, rest] = [rest / 10, rest % 10].map(|digit| char::from(b'0' + digit as u8));
-        text.extend(['.', tenths].into_iter().chain((rest != '0').then_some(rest)));
-    }
-    text
 }
