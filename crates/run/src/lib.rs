@@ -31,10 +31,12 @@ pub use ab::measure::{AB, AbRun, FinishedAb, order_salt};
 pub use context::{Confirm, Context, DurationEstimate, Host, ReportFiles};
 pub use error::{EngineStartError, PlanError, RunError, Shortfall};
 pub use events::event::{
-    Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
+    Event, ExpectedPass, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber,
+    WarmUpStarted,
 };
-pub use events::live_state::{LivePass, LiveState, Snapshot, Totals, left};
+pub use events::live_state::{LivePass, LiveState, Snapshot, Totals};
 pub use events::sender::Events;
+pub use events::time_left::left;
 pub use group::measure::{FinishedGroup, Group, Measure, Member};
 pub use inputs::dry_run::{Clock, PlanFormat, dry_run};
 pub use inputs::resolve::{CellChoice, PlanInputs, resolve, resolve_with, spelled_out};

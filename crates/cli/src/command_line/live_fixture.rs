@@ -6,7 +6,7 @@ use inferometer_drive::Live;
 use inferometer_model::record::{Event as TokenEvent, Read};
 use inferometer_model::sample::{Quantity, Sample, ServerSample};
 use inferometer_model::{CellPlan, EventKind, Nanos, Outcome, PassPlan, Record, Target, Timeline};
-use inferometer_run::{Event, Events, PassStarted, RunStarted};
+use inferometer_run::{Event, Events, ExpectedPass, PassStarted, RunStarted};
 use inferometer_store::PassBegin;
 
 /// The events of a run in its second pass, after some requests have ended.
@@ -38,7 +38,7 @@ pub fn run_started(id: &str, passes: usize) -> RunStarted {
         target: Target { model: "书生 \"20B\"".to_owned(), ..Target::default() },
         started_unix_ns: 1_795_151_553_500_000_000,
         passes,
-        passes_are_known: true,
+        expected: vec![ExpectedPass { load: 0, seconds: 1.0 }; passes],
     }
 }
 

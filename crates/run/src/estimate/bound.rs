@@ -189,7 +189,8 @@ mod tests {
         let plan = plan(keys);
         let longest = LongestRun::of(&plan);
         let speed = ServerSpeed::of(&steady(0.0, 40.0, 10.0, 16)).unwrap();
-        let (_, block) = of_plans(std::slice::from_ref(&longest.plan), Some(&speed)).unwrap();
+        let times = of_plans(std::slice::from_ref(&longest.plan), Some(&speed)).unwrap();
+        let (_, block) = times.all;
         // At most, the server processes the 32 requests of a block one after the other.
         let cell = plan.cells[0];
         let requests_s = 32.0 * speed.alone_s(cell) + speed.making_s(cell, 32);

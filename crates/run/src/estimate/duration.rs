@@ -8,12 +8,21 @@ use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
 use inferometer_workload::PromptScope;
 
 use super::server_speed::ServerSpeed;
+use crate::RunError;
 use crate::prompts::{BATCH, Prompts};
-use crate::{DurationEstimate, RunError};
 
 /// The maximum number of requests that the engine simulates. The time of more requests is computed from the throughput
 /// of this number of requests.
 const MOST_PLAYED: u32 = 10_000;
+
+/// How long a plan takes.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// The shortest and the longest time.
+    pub all: (Duration, Duration),
+    /// About how long each pass of each cell takes, in seconds, without repeats.
+    pub passes_s: Vec<f64>,
+}
 
 /// How long a plan takes. If the grid sets the lengths of the requests, the embedded engine computes the time of its
 /// own runs in virtual time; the time is absent for other servers, because nothing is sent to them before the run. If
@@ -22,15 +31,15 @@ const MOST_PLAYED: u32 = 10_000;
 ///
 /// # Errors
 /// When the embedded engine does not know the model or the profile, or cannot start with them.
-pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
+pub fn of_plan(plan: &Plan) -> Result<Option<Times>, RunError> {
     let config = embedded(plan)?;
     if has_own_lengths(plan) {
-        return Ok(of_schedule(plan));
+        return Ok(all_passes(plan, schedule_s));
     }
     let (TargetPlan::Embedded { speed, .. }, Some(config)) = (&plan.target, config) else {
         return Ok(None);
     };
-    let mut seconds = 0.0;
+    let (mut seconds, mut passes_s) = (0.0, Vec::new());
     for cell in &plan.cells {
         let row = table(&config, *cell, 1, 1).map_err(RunError::plan)?;
         // In a cell above the model's limit, no request completes, and the cell takes no time.
@@ -42,11 +51,13 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
             Ok(if rate > 0.0 { f64::from(count) / rate / speed } else { 0.0 })
         };
         for pass in &plan.passes {
-            seconds += pass_s(pass, alone_s, at_once_s)? * f64::from(plan.repeat.at_least);
+            passes_s.push(pass_s(pass, alone_s, at_once_s)?);
         }
         seconds += warm_up_s(plan, alone_s);
     }
-    Ok(Some(Duration::from_secs_f64(seconds) + rests(plan, plan.repeat.at_least)))
+    seconds += passes_s.iter().sum::<f64>() * f64::from(plan.repeat.at_least);
+    let all = Duration::from_secs_f64(seconds) + rests(plan, plan.repeat.at_least);
+    Ok(Some(Times { all: (all, all), passes_s }))
 }
 
 /// The configuration of the embedded engine, if it is the target.
@@ -110,12 +121,6 @@ fn has_own_lengths(plan: &Plan) -> bool {
     plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
-/// The total length of the schedules and the pauses of a plan, if every pass has a schedule. If the grid does not set
-/// the lengths of the requests, no other estimate is possible.
-fn of_schedule(plan: &Plan) -> Option<Duration> {
-    all_passes(plan, schedule_s)
-}
-
 /// The minimum time of a plan on any server: the sum of the lengths of its schedules, the durations of its passes that
 /// are limited only by time, and its pauses. Absent if a pass has neither a schedule nor such a duration, because the
 /// time of this pass depends on the server. Also absent if a rule may end passes early.
@@ -123,21 +128,22 @@ pub fn at_least(plan: &Plan) -> Option<Duration> {
     if !plan.stop.is_never() {
         return None;
     }
-    all_passes(plan, |pass| match pass.bound().duration {
+    let times = all_passes(plan, |pass| match pass.bound().duration {
         Some(limit) if pass.requests().is_none() => Some(limit.as_secs_f64()),
         _ => schedule_s(pass),
-    })
+    });
+    Some(times?.all.0)
 }
 
 /// The sum of the lengths of all passes and pauses of a plan, with the minimum number of repeats. Absent if the length
 /// of a pass is absent.
-fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Option<Duration> {
-    let of_cell = |&cell| plan.passes_of(cell).iter().map(&length_s).sum::<Option<f64>>();
-    let once_s = plan.cells.iter().map(of_cell).sum::<Option<f64>>()?;
-    Some(
-        Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least))
-            + rests(plan, plan.repeat.at_least),
-    )
+fn all_passes(plan: &Plan, length_s: impl Fn(&PassPlan) -> Option<f64>) -> Option<Times> {
+    let passes = plan.cells.iter().flat_map(|cell| plan.passes_of(*cell));
+    let passes_s = passes.map(|pass| length_s(&pass)).collect::<Option<Vec<f64>>>()?;
+    let repeats = plan.repeat.at_least;
+    let all = Duration::from_secs_f64(passes_s.iter().sum::<f64>() * f64::from(repeats))
+        + rests(plan, repeats);
+    Some(Times { all: (all, all), passes_s })
 }
 
 /// The length of the schedule of a pass, in seconds; absent if it has no schedule.
@@ -169,10 +175,10 @@ fn rests(plan: &Plan, repeats: u32) -> Duration {
 
 /// How long a plan takes on a server of this speed. The first duration assumes that the server batches without limit,
 /// but computes long prompts one after the other. The second duration assumes that the server does not batch at all.
-/// The first uses the minimum number of repeats, the second the maximum.
-fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
+/// The first uses the minimum number of repeats, the second the maximum. Passes take the geometric mean of both.
+fn at_speed(plan: &Plan, speed: &ServerSpeed) -> Times {
     let servers = plan.target.urls().count().max(1) as f64;
-    let (mut least, mut most) = (0.0, 0.0);
+    let (mut least, mut most, mut passes_s) = (0.0, 0.0, Vec::new());
     for &cell in &plan.cells {
         let alone_s = speed.alone_s(cell);
         let prompt_s = speed.prompt_s(cell.input_length) / servers;
@@ -182,6 +188,7 @@ fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
             let (low, high) = (pass_s(pass, alone_s, batched), pass_s(pass, alone_s, in_turn));
             let (Ok(low), Ok(high)) = (low, high);
             let making_s = speed.making_s(cell, pass.requests().unwrap_or(BATCH));
+            passes_s.push(((making_s + low) * (making_s + high)).sqrt());
             least += (making_s + low) * f64::from(plan.repeat.at_least);
             most += (making_s + high) * f64::from(plan.repeat.at_most);
         }
@@ -190,7 +197,8 @@ fn at_speed(plan: &Plan, speed: &ServerSpeed) -> (Duration, Duration) {
     }
     let with_rests =
         |seconds: f64, repeats| Duration::from_secs_f64(seconds) + rests(plan, repeats);
-    (with_rests(least, plan.repeat.at_least), with_rests(most, plan.repeat.at_most))
+    let all = (with_rests(least, plan.repeat.at_least), with_rests(most, plan.repeat.at_most));
+    Times { all, passes_s }
 }
 
 /// The maximum number of requests of a cell that are generated to compute their mean lengths.
@@ -228,16 +236,17 @@ pub fn with_lengths(plan: &Plan, prompts: &Prompts) -> Option<Vec<Plan>> {
 
 /// The total time of several plans. `speed` is the speed of the server, if it is known. The speed is not needed for the
 /// embedded engine.
-pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> DurationEstimate {
-    let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
+pub fn of_plans(plans: &[Plan], speed: Option<&ServerSpeed>) -> Option<Times> {
+    let mut sum = Times::default();
     for plan in plans {
-        let (low, high) = match of_plan(plan).ok()? {
-            Some(span) => (span, span),
+        let Times { all: (least, most), passes_s } = match of_plan(plan).ok()? {
+            Some(times) => times,
             None => at_speed(plan, speed?),
         };
-        (least, most) = (least + low, most + high);
+        sum.all = (sum.all.0 + least, sum.all.1 + most);
+        sum.passes_s.extend(passes_s);
     }
-    Some((least, most))
+    Some(sum)
 }
 
 #[cfg(test)]
@@ -259,7 +268,7 @@ mod tests {
             let dialects = &["openai-completions"];
             let known = Known { dialects, models: &[], model_of_hub_id: |_| None };
             let speed = ServerSpeed::of(&steady(0.0, 40.0, 10.0, 16)).unwrap();
-            at_speed(&spec.resolve(&known).unwrap(), &speed)
+            at_speed(&spec.resolve(&known).unwrap(), &speed).all
         };
         let (with, without) = (times(r#", "cooldown": "10s""#), times(""));
         assert_eq!(with.0 - without.0, Duration::from_secs(10 * (2 * 3 - 1)));

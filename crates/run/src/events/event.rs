@@ -67,8 +67,17 @@ pub struct RunStarted {
     pub started_unix_ns: i64,
     /// The maximum number of passes of the run.
     pub passes: usize,
-    /// Whether `passes` is the exact number, because no result can end the run earlier.
-    pub passes_are_known: bool,
+    /// All passes of the run, in their order; empty if results decide how many there are.
+    pub expected: Vec<ExpectedPass>,
+}
+
+/// A pass that is expected, so that the time left can be estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedPass {
+    /// The index of its load among those of its cell.
+    pub load: usize,
+    /// About how long it takes, in any unit that is the same for all passes of the run.
+    pub seconds: f64,
 }
 
 /// Prompts that are being made.

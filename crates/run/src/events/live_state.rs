@@ -13,6 +13,7 @@ use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 
 use super::event::{Event, PassStarted, RunStarted, Subscriber};
+use super::time_left;
 
 /// The state of a run, or of several runs one after another. Clones share the same state.
 #[derive(Clone, Default)]
@@ -27,8 +28,10 @@ pub struct Snapshot {
     pub began: Option<Nanos>,
     /// The number of passes that have ended.
     pub passes_ended: usize,
-    /// How many of the ended passes were copied from an earlier run.
-    passes_resumed: usize,
+    /// The seconds that each of them took; absent if it was copied from an earlier run.
+    took_s: Vec<Option<f64>>,
+    /// When the last of them ended, on the monotonic clock.
+    last_end: Option<Nanos>,
     /// The pass in progress, or the last one.
     pub pass: Option<LivePass>,
     /// The last metrics of the server and the cards.
@@ -105,7 +108,7 @@ impl Subscriber for LiveState {
             Event::PassEnded(ended) if ended.resumed => {
                 self.change(|state| {
                     state.passes_ended += 1;
-                    state.passes_resumed += 1;
+                    state.took_s.push(None);
                 });
             }
             _ => {}
@@ -145,13 +148,6 @@ impl LiveState {
     }
 }
 
-/// The time left, from the elapsed time and the share that is done (0 to 1); absent while the share is below 0.02,
-/// which is too small for an estimate.
-pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
-    const ENOUGH: f64 = 0.02;
-    (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
-}
-
 impl LivePass {
     /// The share of the pass that is done, from 0 to 1; absent if the pass is limited only by time. An ended request
     /// counts as a whole request, even if it had fewer tokens.
@@ -178,6 +174,9 @@ impl Snapshot {
 
     fn end_pass(&mut self, process: Option<&Process>) {
         self.passes_ended += 1;
+        let now = monotonic_now();
+        let since = self.last_end.replace(now).or(self.began);
+        self.took_s.push(since.map(|since| now.seconds_after(since)));
         if let Some(pass) = self.pass.as_mut().filter(|pass| !pass.has_ended) {
             self.before.add_pass(pass);
             pass.has_ended = true;
@@ -185,16 +184,13 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// The estimated time left, if the remaining passes take as long as the passes so far. The estimate grows if later
-    /// passes take longer. Absent if the number of passes is unknown or 1, or if the share that is done is too small.
+    /// The estimated time left. Absent if results decide about the number of passes, if there is only one, or before
+    /// anything is known.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
-        let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
-        let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);
-        let made = (self.passes_ended - self.passes_resumed) as f64;
-        let of_pass = of_pass.and_then(|pass| pass.share(pass.live.look()));
-        let made = made + of_pass.unwrap_or(0.0);
-        let all = run.passes.saturating_sub(self.passes_resumed) as f64;
-        left(now.since(self.began?), made / all.max(1.0))
+        let run = self.run.as_ref().filter(|run| run.expected.len() > 1)?;
+        let share = self.current().and_then(|pass| pass.share(pass.live.look()));
+        let current_s = now.seconds_after(self.last_end.or(self.began)?);
+        time_left::of_run(&run.expected, &self.took_s, current_s, share)
     }
 
     /// The maximum number of passes of the run.

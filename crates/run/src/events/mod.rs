@@ -3,3 +3,4 @@
 pub(crate) mod event;
 pub(crate) mod live_state;
 pub(crate) mod sender;
+pub(crate) mod time_left;

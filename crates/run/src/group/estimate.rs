@@ -25,7 +25,9 @@ impl RunTime {
             return LongestRun::of(plan).limit().map(Self::AtMost);
         }
         match plan.target {
-            TargetPlan::Embedded { .. } => of_plan(plan).ok().flatten().map(Self::About),
+            TargetPlan::Embedded { .. } => {
+                of_plan(plan).ok().flatten().map(|times| Self::About(times.all.0))
+            }
             TargetPlan::Server { .. } => at_least(plan).map(Self::AtLeast),
         }
     }

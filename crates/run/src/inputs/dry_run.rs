@@ -37,7 +37,9 @@ pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, Ru
     prompts::check_dataset(plan)?;
     let longest = LongestRun::of(plan);
     let estimate = match clock {
-        Clock::Real => duration::of_plan(&longest.plan)?.and_then(|once| longest.time(once)),
+        Clock::Real => {
+            duration::of_plan(&longest.plan)?.and_then(|times| longest.time(times.all.0))
+        }
         Clock::Virtual => None,
     };
     let memory = PlanMemory::of(&longest.plan);

@@ -7,11 +7,9 @@ pub(crate) mod messages;
 mod model_limit;
 pub(crate) mod overhead;
 
-use std::time::Duration;
-
 use inferometer_model::target::{EventLoopCount, Side};
 use inferometer_model::{Environment, Finding, Severity, Target, request::BodyHasher};
-use inferometer_plan::{Plan, Procedure};
+use inferometer_plan::{Plan, Procedure, Repeat};
 use inferometer_report::progress::{Notice, SlowStep};
 use inferometer_servers::observe::Observer;
 use inferometer_store::{RunHeader, Store};
@@ -21,10 +19,16 @@ use super::{RunRequest, Session, prefix_cache::PrefixCache, slow::report_if_slow
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
 use crate::recording::header::{self, TimeOrigin};
 use crate::{
-    DurationEstimate, Event, Events, Network, Outputs, ReadyTarget, ReportFiles, RunError,
-    RunStarted, Servers, Start, estimate::bound::LongestRun, estimate::duration,
-    pass::event_loops::event_loops, pass::runner::PassRunner, recording::recorder::Recording,
-    results::grid::Grid, resume::sent_before, target::ignore_eos::IgnoreEos,
+    DurationEstimate, Event, Events, ExpectedPass, Network, Outputs, ReadyTarget, ReportFiles,
+    RunError, RunStarted, Servers, Start,
+    estimate::bound::LongestRun,
+    estimate::duration::{self, Times},
+    pass::event_loops::event_loops,
+    pass::runner::PassRunner,
+    recording::recorder::Recording,
+    results::grid::Grid,
+    resume::sent_before,
+    target::ignore_eos::IgnoreEos,
 };
 use equip::{Equipped, equip, fit_prompts, if_interrupted};
 use first_requests::First;
@@ -38,7 +42,7 @@ pub(super) struct CheckedPlan {
     longest: LongestRun,
     /// The estimated duration of the plan in `longest` on the embedded engine, or according to its schedule; absent if
     /// the duration depends on the server.
-    estimate: Option<Duration>,
+    estimate: Option<Times>,
 }
 
 impl CheckedPlan {
@@ -76,7 +80,8 @@ pub(super) fn prepare<'a, N: Network>(
         events.say(&Notice::ReplacesReport { folder, run: run.to_string() });
     }
     let First { seen, ignore_eos } = first;
-    let estimate = estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
+    let (estimate, passes_s) =
+        estimate_after(request, &longest, estimate, &prompts, &seen, &mut runner)?;
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     let beyond = model_limit::beyond(plan, prompts.spec(), &ready.target.facts, template);
     findings.extend(beyond.map_err(|error| if_interrupted(request, error))?);
@@ -110,7 +115,7 @@ pub(super) fn prepare<'a, N: Network>(
     recording.has_hashes = prompts.spec().workload().has_hashes();
     recording.traced = context.files == ReportFiles::All;
     let workload_hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
-    started(request, &recording, &header);
+    started(request, &recording, &header, &passes_s);
     Ok(Session {
         request,
         servers,
@@ -147,41 +152,45 @@ fn tell(findings: &[Finding], events: &Events) {
     }
 }
 
-/// How long the run takes. If this time does not follow from the plan, it is estimated from the first requests.
+/// How long the run takes, and each pass of each cell in seconds (empty if it is unknown). If this time does not follow
+/// from the plan, it is estimated from the first requests.
 fn estimate_after<N: Network>(
     request: RunRequest<'_>,
     longest: &LongestRun,
-    estimate: Option<Duration>,
+    estimate: Option<Times>,
     prompts: &Prompts,
     seen: &Overhead,
     runner: &mut PassRunner<N>,
-) -> Result<DurationEstimate, RunError> {
+) -> Result<(DurationEstimate, Vec<f64>), RunError> {
     if let Some(limit) = longest.limit() {
         // If the user set a time limit, no estimate is needed, so no requests are sent for it.
-        return Ok(Some((limit, limit)));
+        return Ok((Some((limit, limit)), Vec::new()));
     }
-    let lengths = || duration::with_lengths(&longest.plan, prompts);
-    let spans = match (estimate, estimate.map_or_else(lengths, |_| None)) {
-        (Some(span), _) => Some((span, span)),
-        (None, None) => None,
-        (None, Some(plans)) => {
-            let first = seen.last_complete.as_ref();
-            // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
-            // scope contains the id of the resumed run, which makes the prompt different.
-            let resumed = request.context.origin.resumes.as_ref();
-            let scope =
-                resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
-            let speed = report_if_slow(request.events, SlowStep::LongPrompt, || {
-                overhead::speed(runner, &plans, prompts, &scope, first)
-            });
-            let speed = speed.map_err(|error| if_interrupted(request, error))?;
-            duration::of_plans(&plans, speed.as_ref())
-        }
+    let times = match estimate {
+        Some(times) => Some(times),
+        None => match duration::with_lengths(&longest.plan, prompts) {
+            None => None,
+            Some(plans) => {
+                let first = seen.last_complete.as_ref();
+                // A resuming run has the salt of the resumed run, whose prompt may be in the server's cache. So the
+                // scope contains the id of the resumed run, which makes the prompt different.
+                let resumed = request.context.origin.resumes.as_ref();
+                let scope =
+                    resumed.map_or("estimate".to_owned(), |run| format!("estimate after {run}"));
+                let speed = report_if_slow(request.events, SlowStep::LongPrompt, || {
+                    overhead::speed(runner, &plans, prompts, &scope, first)
+                });
+                let speed = speed.map_err(|error| if_interrupted(request, error))?;
+                duration::of_plans(&plans, speed.as_ref())
+            }
+        },
     };
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }
-    Ok(spans.and_then(|(one, other)| longest.time(one).zip(longest.time(other))))
+    Ok(times.map_or_else(Default::default, |Times { all: (one, other), passes_s }| {
+        (longest.time(one).zip(longest.time(other)), passes_s)
+    }))
 }
 
 fn header_of<N: Network>(
@@ -202,17 +211,32 @@ fn header_of<N: Network>(
     header::of_run(plan, target.clone(), environment, TimeOrigin::Clock(runner.net.now()))
 }
 
-/// Sends the event that the run begins.
-fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
+/// Sends the event that the run begins. `passes_s`: the expected time of each pass of each cell; empty if it is unknown.
+fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader, passes_s: &[f64]) {
     request.events.emit(Event::RunStarted(&RunStarted {
         id: recording.run().to_string(),
         title: messages::title(&header.target),
         target: header.target.clone(),
         started_unix_ns: header.started_unix_ns,
         passes: max_passes(request.plan),
-        passes_are_known: request.plan.procedure.most_trials().is_none()
-            && request.plan.repeat.at_least == request.plan.repeat.at_most,
+        expected: expected(request.plan, passes_s),
     }));
+}
+
+/// All passes of a plan in their order; empty if results decide how many there are. Passes whose times are unknown are
+/// taken to be equally long.
+fn expected(plan: &Plan, passes_s: &[f64]) -> Vec<ExpectedPass> {
+    let Repeat { at_least, at_most, .. } = plan.repeat;
+    if plan.procedure.most_trials().is_some() || at_least != at_most {
+        return Vec::new();
+    }
+    let mut times_s = passes_s.iter();
+    let cells = plan.cells.iter().map(|cell| {
+        let passes = 0..plan.passes_of(*cell).len();
+        let pass = |load| ExpectedPass { load, seconds: *times_s.next().unwrap_or(&1.0) };
+        passes.map(pass).collect::<Vec<_>>().repeat(at_most as usize)
+    });
+    cells.flatten().collect()
 }
 
 /// The maximum number of passes of a run.
