@@ -1,7 +1,5 @@
 //! Collects the values of one metric over requests into a distribution.
 
-use std::time::Duration;
-
 use inferometer_model::stats::{Distribution, Ordered, Pool, Sample, Weighted};
 use inferometer_model::{Definition, Nanos, Timeline, metrics::Value};
 
@@ -106,7 +104,7 @@ impl Column {
                             ends.map(|rank| sorted[rank as usize - 1])
                         })
                     };
-                    add_intervals(&mut found, layout, parts, below, |_| None, between);
+                    add_intervals(&mut found, layout, parts, below, |_, _| None, between);
                 }
                 Some((found, more(&sample.ordered())))
             }
@@ -123,12 +121,11 @@ impl Column {
                         Some(samples) => weights_below(samples, &counts, value),
                         None => Vec::new(),
                     };
-                    let median_by_time = |median| {
+                    let median_by_time = |median, cosines| {
                         let (work, samples) = layout.work.as_ref().zip(pool.samples())?;
                         let each = of_requests_in(samples, &counts).zip(&firsts);
-                        work.variance_by_time(
-                            each.map(|(own, first)| below_median(own, *first, median)),
-                        )
+                        let below = each.map(|(own, first)| below_median(own, *first, median));
+                        work.variance_by_time(cosines, below)
                     };
                     let between = |[low, high]: [f64; 2], largest: f64| {
                         let within = low > 0.0 && high < largest && found_exact;
@@ -171,24 +168,26 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
     of_requests_in(samples, counts).map(below).collect()
 }
 
-/// When each gap of a request ended, in milliseconds, and by how much its weight below the median exceeds half of it. No
-/// gap if it is unknown when the first token arrived.
+/// When each gap of a request ended, and by how much its weight below the median exceeds half of it. No gap if it is
+/// unknown when the first token arrived.
 fn below_median(
     own: &[Weighted],
     first: Option<Nanos>,
     median: f64,
 ) -> impl Iterator<Item = (Nanos, f64)> {
     let gaps = first.map_or(&[][..], |_| own).iter();
-    gaps.scan(first.unwrap_or_default(), move |at, gap| {
-        *at = *at + Duration::from_secs_f64(gap.value * gap.weight / 1e3);
+    let first_ns = first.unwrap_or_default().0 as f64;
+    gaps.scan(first_ns, move |at_ns, gap| {
+        // A stamp of the program may be later than the kernel's next one, so a gap may be negative.
+        *at_ns += gap.value * gap.weight * 1e6;
         let below = if gap.value <= median { 0.5 } else { -0.5 };
-        Some((*at, below * gap.weight))
+        Some((Nanos(*at_ns as u64), below * gap.weight))
     })
 }
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
-/// values that are not above a given value. `median_by_time` returns the variance of the weight below the median, and
-/// its degrees of freedom, if it is known from the times of the values. `between` returns the values at two quantiles; its second parameter is the
+/// values that are not above a given value. `median_by_time` returns the variance of the weight below a median, from
+/// this number of cosines, and its degrees of freedom, if the times of the values are known. `between` returns the values at two quantiles; its second parameter is the
 /// largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
 /// below the largest quantile, or the values were not stored.
 fn add_intervals(
@@ -196,7 +195,7 @@ fn add_intervals(
     layout: &Layout,
     parts: Vec<Contribution>,
     below: impl Fn(f64) -> Vec<f64>,
-    median_by_time: impl Fn(f64) -> Option<(f64, usize)>,
+    median_by_time: impl Fn(f64, usize) -> Option<(f64, usize)>,
     between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
 ) {
     let Some(series) = Series::new(layout, &parts) else { return };
@@ -206,9 +205,9 @@ fn add_intervals(
     let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));
-    let of_median = || {
-        let by_time = median_by_time(found.p50).map(|of| series.shares_of(0.50, of));
-        by_time.or_else(|| shares(0.50, found.p50)).and_then(|of| interval(of, found.p50))
+    let of_median = || match median_by_time(found.p50, series.cosines()) {
+        Some(of) => between(series.ends_of_median(of), series.largest_share(found.p50)),
+        None => shares(0.50, found.p50).and_then(|of| interval(of, found.p50)),
     };
     found.p50_ci = series.median_in_lockstep(found.p50, &mean).unwrap_or_else(of_median);
     found.p90_ci = of_p90.and_then(|of| interval(of, found.p90));

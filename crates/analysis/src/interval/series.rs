@@ -32,7 +32,7 @@ const BEYOND_P90_OF_RANDOM: f64 = 48.0;
 const BEYOND_P99_OF_RANDOM: f64 = 25.0;
 /// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
 /// by chance. So the interval is made this many times as wide. With m times as many effective requests, the additional
-/// width is divided by the third power of m. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
+/// width is divided by the third power of m. With random lengths, m is at least 3. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
 const WIDER_P90: f64 = 1.7;
 const WIDER_P99: f64 = 1.3;
 /// The first wave is above a value if this share of its values is, in a closed loop with random lengths.
@@ -300,14 +300,19 @@ impl<'a> Series<'a> {
         Some(Shares { ends: Some([low, high]), effective: own })
     }
 
-    /// The 95 % interval of a percentile, as two shares, from the variance of the weight below it, and its degrees of
-    /// freedom.
-    pub(crate) fn shares_of(&self, share: f64, (variance, degrees): (f64, usize)) -> Shares {
+    /// The ends of the 95 % interval of the median, as shares, from the variance of the weight below it, and its degrees
+    /// of freedom.
+    pub(crate) fn ends_of_median(&self, (variance, degrees): (f64, usize)) -> [f64; 2] {
         let weight = self.weight();
-        let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
-        let effective = share * (1.0 - share) * weight * weight / variance;
-        let ends = Some([share - half, share + half]);
-        Shares { ends, effective: effective.min(self.parts.len() as f64) }
+        // A rank is a whole number, so the error is at least half a rank.
+        let least = 0.25 * weight / self.parts.len() as f64;
+        let half = student_975(degrees.max(1)) * variance.max(least).sqrt() / weight;
+        [0.5 - half, 0.5 + half]
+    }
+
+    /// The number of cosines for a mean or a median.
+    pub(crate) fn cosines(&self) -> usize {
+        cosines(self.layout, self.cut().1.len())
     }
 
     /// The variance of the sum over the requests behind the first wave. How many there are is a matter of chance: an

@@ -17,7 +17,7 @@ use inferometer_model::{
 };
 use rand_chacha::ChaCha8Rng;
 
-use super::contribution::{ALMOST_ALL, COSINES, VARIED, sum_of_variances, variance};
+use super::contribution::{ALMOST_ALL, VARIED, sum_of_variances, variance};
 use super::sent::SentRequest;
 
 /// The number of windows in the mean stay of a request. A window must be longer than the wait for a prompt, and short
@@ -28,6 +28,8 @@ const FEWEST_WINDOWS: usize = 16;
 /// The smoothing of a sample of n lengths, relative to [`of_longest`] x n^(-1/5): 1.06 standard deviations of logarithms
 /// that are normal.
 const SMOOTHING: f64 = 1.77;
+/// The number of windows until the text of running answers no longer grows: 20 stays.
+const WINDOWS_OF_GROWTH: usize = 160;
 /// The number of windows in the time while the last answers run.
 const WINDOWS_OF_DRAIN: usize = 16;
 
@@ -44,9 +46,8 @@ pub(crate) struct Work {
     /// The variance of the sum of all stays for given lengths, relative to the square of the sum.
     pub noise: f64,
     pub degrees: usize,
-    /// The bounds of the windows, and how many windows the whole pass would have at the pace of the steady state.
+    /// The bounds of the windows.
     bounds: Vec<Nanos>,
-    windows: f64,
     /// The standard deviation of the logarithm of a factor for lengths that are drawn.
     smoothing: f64,
     /// The time of a token of one answer while the last answers run, relative to the steady state.
@@ -109,7 +110,6 @@ impl Work {
             noise: long.variance / (mean(&rest).powi(2) * windows),
             degrees: long.degrees,
             bounds,
-            windows,
             pace_of_drain: (drain_s / pace_s).min(1.0),
         })
     }
@@ -127,10 +127,11 @@ impl Work {
     /// freedom. Each item of `requests` yields the values of one request.
     ///
     /// The first answers begin together, so that the text in the server grows until some have ended and others are in
-    /// their midst: by the same curve in each pass, which counts as no fluctuation. The last answers run in other
-    /// conditions: what each of them adds after the last window is taken to be independent.
+    /// their midst: by the same curve in each pass, which counts as no fluctuation. After the last window, the answers
+    /// only end. How long each of them still runs is a matter of chance, so what each adds there is independent.
     pub(crate) fn variance_by_time<T: Iterator<Item = (Nanos, f64)>>(
         &self,
+        cosines: usize,
         requests: impl Iterator<Item = T>,
     ) -> Option<(f64, usize)> {
         let [begin, .., end] = self.bounds[..] else { return None };
@@ -141,19 +142,42 @@ impl Work {
             let mut own_after = None;
             for (at, value) in values.filter(|(at, _)| *at > begin) {
                 let window = (at.since(begin).as_nanos() as f64 / width_ns) as usize;
-                *sums.get_mut(window).unwrap_or(own_after.get_or_insert(0.0)) += value;
+                match sums.get_mut(window) {
+                    Some(sum) => *sum += value,
+                    None => *own_after.get_or_insert(0.0) += value,
+                }
             }
             after.extend(own_after);
         }
-        let nearly_full = |window| (-(window as f64 + 0.5) / WINDOWS_OF_STAY).exp();
-        let control: Vec<f64> = (0..sums.len()).map(nearly_full).collect();
-        let control = Some((&control[..], &LastControl::default()));
-        let long = serial::long_run(&sums, control, COSINES, 0.0)?;
+        let text = self.mean_text(sums.len());
+        let control = Some((&text[..], &LastControl::default()));
+        let long = serial::long_run(&sums, control, cosines, 0.0)?;
         let parts = [
-            (long.variance * self.windows, long.degrees),
+            (long.variance * sums.len() as f64, long.degrees),
             (variance(&after) * after.len() as f64, after.len().saturating_sub(1)),
         ];
         Some(sum_of_variances(&parts))
+    }
+
+    /// The mean text of a running answer in each of the windows, if all begin together and a next one follows each: the
+    /// expected age of a renewal process (Cox, Renewal Theory, 1962) whose stays have the lengths of this pass.
+    fn mean_text(&self, windows: usize) -> Vec<f64> {
+        let grown = windows.min(WINDOWS_OF_GROWTH);
+        let mut ending = vec![0.0; grown];
+        for length in &self.lengths {
+            let window = (length * WINDOWS_OF_STAY) as usize;
+            if let Some(share) = ending.get_mut(window) {
+                *share += 1.0 / self.lengths.len() as f64;
+            }
+        }
+        let (mut text, mut running): (Vec<f64>, f64) = (Vec::new(), 1.0);
+        for at in 0..grown {
+            running -= ending[at];
+            let renewed: f64 = (0..at).map(|before| ending[before] * text[at - before - 1]).sum();
+            text.push(running * (at as f64 + 0.5) + renewed);
+        }
+        text.resize(windows, text.last().copied().unwrap_or(0.0));
+        text
     }
 
     /// What a request adds to the sum of all stays, in seconds.
