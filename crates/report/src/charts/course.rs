@@ -150,8 +150,8 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         if points.len() <= most {
             let line: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
             let mut dots = series(name, style_index, Shape::Dots, &line);
-            if all.is_empty() {
-                // Both latencies of a request are read together.
+            // Both latencies of a request are read together.
+            if all.last().is_none_or(|before: &Series| before.x != dots.x) {
                 dots.texts = points.iter().map(|(.., index)| format!("request {index}")).collect();
             }
             all.push(dots);

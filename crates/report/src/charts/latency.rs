@@ -11,7 +11,7 @@ use crate::trace::{Latency, PassTrace};
 use crate::{Align, Table, Traces, count, significant};
 
 /// The maximum number of points of a curve in the chart of several passes.
-const OF_SEVERAL: usize = 50;
+const OF_SEVERAL: usize = 40;
 /// The maximum number of lines that are shown at first. A reader cannot distinguish more lines.
 const MOST_PASSES: usize = 7;
 /// The maximum number of lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader

@@ -113,7 +113,7 @@ const element = (name, attributes = {}) => {
   return made;
 };
 // The smallest part of an axis that can be shown, as a share of the whole axis.
-const DEEPEST = 1e-4;
+const DEEPEST = 2e-2;
 
 const live = frame => {
   const svg = frame.querySelector(".plot > svg"), axes = svg.querySelector(".axes");
@@ -351,6 +351,6 @@ all(doc, ".chart").forEach(frame => {
     const button = make("button", { type: "button", "aria-pressed": !("off" in item.dataset) });
     button.append(...item.childNodes);
     item.append(button);
-    button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.textContent.trim()));
+    button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.textContent));
   });
 });

@@ -1,6 +1,6 @@
 //! The data of a chart as JSON. The script of a page uses it to zoom and to show values. The JSON contains
-//! the positions of panels, the ends of axes, and each series as columns. Values have five significant digits, and on a
-//! linear axis no more decimals than a twentieth of a pixel shows.
+//! the positions of panels, the ends of axes, and each series as columns. Values have five significant digits; on
+//! a linear axis, positions have no more decimals than a 20,000th of it, and heights than a 5,000th, but three digits.
 
 use inferometer_model::visible;
 use serde_json::{Map, Value, json};
@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use super::{layout::Layout, look::Look, theme::Theme};
 use crate::chart::{Arrangement, Axis, Chart, Range, Scale, Series, Shape, Tick};
 
-/// The smallest part of a linear axis that values show.
-const FINEST: f64 = 1.0 / 20_000.0;
+/// The smallest parts of a linear axis that positions and heights show.
+const FINEST: [f64; 2] = [1.0 / 20_000.0, 1.0 / 5_000.0];
 const MOST_DECIMALS: usize = 12;
+/// The digits that a height has at least: it is read, and not only drawn.
+const LEAST_DIGITS: f64 = 3.0;
 
 /// The JSON of a chart, escaped for a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
@@ -84,17 +86,18 @@ fn series(series: &Series, x: Range, y: Range) -> Value {
     // Bars, spans and tiles have ends instead of `x`, and marks have no `y`.
     let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans | Shape::Tiles);
     let none = Vec::new();
+    let across = (decimals(x, FINEST[0]), 0.0);
+    let up = (decimals(y, FINEST[1]), LEAST_DIGITS);
     for (key, values, on) in [
-        ("x", if has_ends { &none } else { &series.x }, x),
-        ("y", if series.shape == Shape::Marks { &none } else { &series.y }, y),
-        ("a", &series.low, y),
-        ("b", &series.high, y),
-        ("f", &series.left, x),
-        ("e", &series.right, x),
+        ("x", if has_ends { &none } else { &series.x }, across),
+        ("y", if series.shape == Shape::Marks { &none } else { &series.y }, up),
+        ("a", &series.low, up),
+        ("b", &series.high, up),
+        ("f", &series.left, across),
+        ("e", &series.right, across),
     ] {
         if values.iter().any(|value| value.is_finite()) {
-            let decimals = decimals(on);
-            put(key, values.iter().map(|value| rounded(*value, decimals)).collect());
+            put(key, values.iter().map(|value| rounded(*value, on)).collect());
         }
     }
     if !series.texts.is_empty() {
@@ -116,12 +119,12 @@ fn code(shape: Shape) -> &'static str {
     }
 }
 
-/// The number of decimals that an axis can show.
-fn decimals(on: Range) -> usize {
+/// The number of decimals with which an axis shows this part of it.
+fn decimals(on: Range, finest: f64) -> usize {
     match on.scale {
         Scale::Log => MOST_DECIMALS,
         Scale::Linear => {
-            let finest = (on.to - on.from) * FINEST;
+            let finest = (on.to - on.from) * finest;
             (-finest.log10()).ceil().clamp(0.0, MOST_DECIMALS as f64) as usize
         }
     }
@@ -129,12 +132,12 @@ fn decimals(on: Range) -> usize {
 
 /// A number with five significant digits.
 fn number(value: f64) -> Value {
-    rounded(value, MOST_DECIMALS)
+    rounded(value, (MOST_DECIMALS, 0.0))
 }
 
-/// A number with five significant digits, and at most so many decimals. Digits before the decimal point are always kept.
-/// Null if it is not finite.
-fn rounded(value: f64, most: usize) -> Value {
+/// A number with five significant digits, and at most so many decimals, but at least so many significant digits. Digits
+/// before the decimal point are always kept. Null if it is not finite.
+fn rounded(value: f64, (most, least_digits): (usize, f64)) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
@@ -142,7 +145,9 @@ fn rounded(value: f64, most: usize) -> Value {
     if value == 0.0 || value.abs() >= 1e4 || value == whole {
         return json!(whole as i64);
     }
-    let decimals = (4.0 - value.abs().log10().floor()).clamp(0.0, most as f64) as usize;
+    let first = value.abs().log10().floor();
+    let most = (most as f64).max(least_digits - 1.0 - first).clamp(0.0, MOST_DECIMALS as f64);
+    let decimals = (4.0 - first).clamp(0.0, most) as usize;
     let power = 10_f64.powi(decimals as i32);
     let scaled = value * power;
     // Only very near the middle between two numbers, the product may be rounded to the other one.
@@ -166,18 +171,17 @@ mod tests {
 
     #[test]
     fn values_have_no_more_decimals_than_their_linear_axis_shows() {
-        let up_to = |to, scale| Range { from: 0.0, to, scale };
-        assert_eq!(
-            rounded(0.000_010_8, decimals(up_to(0.92, Scale::Linear))).to_string(),
-            "0.00001"
-        );
-        assert_eq!(
-            rounded(1_343.26, decimals(up_to(4_325.0, Scale::Linear))).to_string(),
-            "1343.3"
-        );
-        assert_eq!(
-            rounded(0.000_010_8, decimals(up_to(0.92, Scale::Log))).to_string(),
-            "0.0000108"
-        );
+        let on = |to, scale, finest| decimals(Range { from: 0.0, to, scale }, finest);
+        let x = |to, scale| (on(to, scale, FINEST[0]), 0.0);
+        let y = |to| (on(to, Scale::Linear, FINEST[1]), LEAST_DIGITS);
+        for (value, on, text) in [
+            (0.000_010_8, x(0.92, Scale::Linear), "0.00001"),
+            (0.000_010_8, x(0.92, Scale::Log), "0.0000108"),
+            (1_343.26, y(4_325.0), "1343.3"),
+            (3.274, y(60_000.0), "3.27"),
+            (0.0, y(60_000.0), "0"),
+        ] {
+            assert_eq!(rounded(value, on).to_string(), text);
+        }
     }
 }

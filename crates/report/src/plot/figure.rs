@@ -75,7 +75,7 @@ fn legend(entries: &[&Series]) -> String {
         sample(&mut swatch, (0.0, SAMPLE.1 / 2.0), series);
         let (name, swatch) = (xml(&series.name), swatch.into_body());
         let off = if series.hidden { " data-off" } else { "" };
-        format!("<li{off}><svg aria-hidden=\"true\">{}</svg>{name}</li>", swatch.trim_end())
+        format!("<li{off}><svg aria-hidden=\"true\">{}</svg>{name}</li>", swatch.replace('\n', ""))
     });
     format!("<ul class=\"key\">{}</ul>\n", items.collect::<String>())
 }
