@@ -32,13 +32,16 @@ pub fn live_state() -> Events {
 
 /// An event for the beginning of a run.
 pub fn run_started(id: &str, passes: usize) -> RunStarted {
+    let cell = CellPlan { input_length: 128, output_length: 4 };
+    let expected = ExpectedPass { cell, repeat: 1, load: 0, weight: 1.0 };
     RunStarted {
         id: id.to_owned(),
         title: "书生 20B on vllm 0.20".to_owned(),
         target: Target { model: "书生 \"20B\"".to_owned(), ..Target::default() },
         started_unix_ns: 1_795_151_553_500_000_000,
         passes,
-        expected: vec![ExpectedPass { load: 0, seconds: 1.0 }; passes],
+        expected: vec![expected; passes],
+        times_are_known: false,
     }
 }
 

@@ -72,7 +72,8 @@ impl Bars {
             bar.set_position(made);
             let share = f64::from(prompts.unwrap_or(0)).recip() * made as f64;
             let left = left(monotonic_now().since(began), share);
-            bar.set_message(words(left, None));
+            let left = left.map(|left| format!(", {} left", spoken(left)));
+            bar.set_message(left.unwrap_or_default());
         })
     }
 
@@ -139,11 +140,11 @@ fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
     bar.with_style(style)
 }
 
-/// The remaining time of the pass and of the run, as far as known.
+/// The remaining time of the run, or, if it is unknown, that of the pass.
 fn words(of_pass: Option<Duration>, in_all: Option<Duration>) -> String {
-    let of_pass = of_pass.map(|left| format!(", {} left", spoken(left)));
-    let in_all = in_all.map(|left| format!(", about {} left in the run", spoken(left)));
-    of_pass.into_iter().chain(in_all).collect()
+    let in_all = in_all.map(|left| format!(", about {} left", spoken(left)));
+    let of_pass = of_pass.map(|left| format!(", {} left in this pass", spoken(left)));
+    in_all.or(of_pass).unwrap_or_default()
 }
 
 /// A duration as text, such as `1 min 40 s`.

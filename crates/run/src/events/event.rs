@@ -69,15 +69,21 @@ pub struct RunStarted {
     pub passes: usize,
     /// All passes of the run, in their order; empty if results decide how many there are.
     pub expected: Vec<ExpectedPass>,
+    /// Whether the weights of these passes are the seconds that they are expected to take.
+    pub times_are_known: bool,
 }
 
 /// A pass that is expected, so that the time left can be estimated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedPass {
+    /// Its cell of the grid.
+    pub cell: CellPlan,
+    /// The number of its repeat, from 1.
+    pub repeat: u32,
     /// The index of its load among those of its cell.
     pub load: usize,
-    /// About how long it takes, in any unit that is the same for all passes of the run.
-    pub seconds: f64,
+    /// About how long it takes, relative to the other passes of the run; above 0.
+    pub weight: f64,
 }
 
 /// Prompts that are being made.

@@ -12,8 +12,8 @@ use inferometer_model::{OutcomeCounts, Process};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 
-use super::event::{Event, PassStarted, RunStarted, Subscriber};
-use super::time_left;
+use super::event::{Event, ExpectedPass, PassStarted, RunStarted, Subscriber};
+use super::time_left::{self, Current};
 
 /// The state of a run, or of several runs one after another. Clones share the same state.
 #[derive(Clone, Default)]
@@ -28,10 +28,9 @@ pub struct Snapshot {
     pub began: Option<Nanos>,
     /// The number of passes that have ended.
     pub passes_ended: usize,
-    /// The seconds that each of them took; absent if it was copied from an earlier run.
+    /// The seconds that each of them took; absent if it was copied from an earlier run. Also absent for a pass that is
+    /// left out, because its server has ended.
     took_s: Vec<Option<f64>>,
-    /// When the last of them ended, on the monotonic clock.
-    last_end: Option<Nanos>,
     /// The pass in progress, or the last one.
     pub pass: Option<LivePass>,
     /// The last metrics of the server and the cards.
@@ -161,6 +160,11 @@ impl LivePass {
 
 impl Snapshot {
     fn begin_pass(&mut self, pass: &PassStarted) {
+        let expected = self.run.as_ref().and_then(|run| run.expected.get(self.took_s.len()..));
+        let (cell, repeat) = (pass.begin.cell, pass.begin.repeat);
+        let is_this = |other: &ExpectedPass| (other.cell, other.repeat) == (cell, repeat);
+        let left_out = expected.and_then(|rest| rest.iter().position(is_this)).unwrap_or(0);
+        self.took_s.resize(self.took_s.len() + left_out, None);
         self.pass = Some(LivePass {
             number: self.passes_ended + 1,
             label: pass.label.clone(),
@@ -174,9 +178,7 @@ impl Snapshot {
 
     fn end_pass(&mut self, process: Option<&Process>) {
         self.passes_ended += 1;
-        let now = monotonic_now();
-        let since = self.last_end.replace(now).or(self.began);
-        self.took_s.push(since.map(|since| now.seconds_after(since)));
+        self.took_s.push(self.current().map(|pass| monotonic_now().seconds_after(pass.began)));
         if let Some(pass) = self.pass.as_mut().filter(|pass| !pass.has_ended) {
             self.before.add_pass(pass);
             pass.has_ended = true;
@@ -188,9 +190,17 @@ impl Snapshot {
     /// anything is known.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.expected.len() > 1)?;
-        let share = self.current().and_then(|pass| pass.share(pass.live.look()));
-        let current_s = now.seconds_after(self.last_end.or(self.began)?);
-        time_left::of_run(&run.expected, &self.took_s, current_s, share)
+        let current = self.current().map(|pass| {
+            let elapsed_s = now.seconds_after(pass.began);
+            let limit = pass.begin.plan.bound().duration;
+            let of_limit = limit.map(|limit| (elapsed_s / limit.as_secs_f64()).min(1.0));
+            let shares = [pass.share(pass.live.look()), of_limit].into_iter().flatten();
+            Current { elapsed_s, share: shares.max_by(f64::total_cmp) }
+        });
+        let passes_s = self.took_s.iter().flatten().sum::<f64>()
+            + current.map_or(0.0, |current| current.elapsed_s);
+        let between_s = (now.seconds_after(self.began?) - passes_s).max(0.0);
+        time_left::of_run(&run.expected, &self.took_s, current, between_s, run.times_are_known)
     }
 
     /// The maximum number of passes of the run.

@@ -13,74 +13,115 @@ pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
 }
 
-/// The time left in a run of several passes. What passes of the same load took in comparison to their expected times is
-/// what the others will take; until the first of them has ended, the comparison is with all passes.
+/// A pass in progress.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current {
+    pub elapsed_s: f64,
+    /// The share that is done, from 0 to 1, if it is known.
+    pub share: Option<f64>,
+}
+
+/// The time left in a run of several passes. What passes of the same load took in comparison to their weights is what
+/// the others will take; until the first of them has ended, the comparison is with all passes. Before any has ended,
+/// the weights are the seconds that they take, if `are_seconds` is set.
 ///
-/// `ended` has the seconds of each pass that has ended; `None` for one that was copied from an earlier run. `current_s` is
-/// the time since the last of them ended, and `share` the share of the pass in progress that is done. Absent before
-/// anything is known.
+/// `took_s` has the seconds of each pass that has ended; `None` for one that was copied from an earlier run, or left out.
+/// `between_s` is the time that was spent between passes until now. Absent before anything is known.
 pub(super) fn of_run(
     expected: &[ExpectedPass],
-    ended: &[Option<f64>],
-    current_s: f64,
-    share: Option<f64>,
+    took_s: &[Option<f64>],
+    current: Option<Current>,
+    between_s: f64,
+    are_seconds: bool,
 ) -> Option<Duration> {
-    let (current, later) = expected.get(ended.len()..)?.split_first()?;
-    let measured = expected.iter().zip(ended).filter_map(|(pass, took_s)| Some((pass, (*took_s)?)));
+    let mut later = expected.get(took_s.len()..)?;
+    let measured =
+        expected.iter().zip(took_s).filter_map(|(pass, took_s)| Some((pass, (*took_s)?)));
     let mut known: Vec<(&ExpectedPass, f64)> = measured.collect();
-    let whole_s = share.filter(|share| *share >= ENOUGH).map(|share| current_s / share);
-    if !known.iter().any(|(pass, _)| pass.load == current.load) {
-        known.extend(whole_s.map(|whole_s| (current, whole_s)));
-    }
-    let ratio = |of: &dyn Fn(&ExpectedPass) -> bool| {
-        let alike = known.iter().filter(|(pass, _)| of(pass));
-        let sum = |sum: (f64, f64), (pass, took_s): &(&ExpectedPass, f64)| {
-            (sum.0 + took_s, sum.1 + pass.seconds)
+    let time_s = |known: &[(&ExpectedPass, f64)], pass: &ExpectedPass| {
+        by_others(known, pass).or(are_seconds.then_some(pass.weight))
+    };
+    let mut left_s = 0.0;
+    if let (Some(Current { elapsed_s, share }), [pass, others @ ..]) = (current, later) {
+        later = others;
+        let own = share.filter(|share| *share >= ENOUGH).map(|share| (share, elapsed_s / share));
+        let whole_s = match (own, time_s(&known, pass)) {
+            // The beginning of a pass says little about its end.
+            (Some((share, own_s)), Some(by_others)) => {
+                by_others + share.powi(2) * (own_s - by_others)
+            }
+            (own, by_others) => own.map(|(_, whole_s)| whole_s).or(by_others)?,
         };
-        let (took_s, expected_s) = alike.fold((0.0, 0.0), sum);
-        (expected_s > 0.0).then(|| took_s / expected_s)
-    };
-    let of_all = ratio(&|_| true)?;
-    let time_s = |pass: &ExpectedPass| {
-        pass.seconds * ratio(&|other| other.load == pass.load).unwrap_or(of_all)
-    };
-    let rest_s = whole_s.unwrap_or_else(|| time_s(current)) - current_s;
-    let left_s = rest_s.max(0.0) + later.iter().map(time_s).sum::<f64>();
+        left_s = (whole_s - elapsed_s).max(0.0);
+        known.push((pass, whole_s.max(elapsed_s)));
+    }
+    let each_between_s = between_s / known.len().max(1) as f64;
+    for pass in later {
+        left_s += time_s(&known, pass)? + each_between_s;
+    }
     Duration::try_from_secs_f64(left_s).ok()
+}
+
+/// How long a pass takes, from those with a known time.
+fn by_others(known: &[(&ExpectedPass, f64)], pass: &ExpectedPass) -> Option<f64> {
+    let is_alike = known.iter().any(|(other, _)| other.load == pass.load);
+    let alike = known.iter().filter(|(other, _)| !is_alike || other.load == pass.load);
+    let (took_s, weight) =
+        alike.fold((0.0, 0.0), |sum, (other, took_s)| (sum.0 + took_s, sum.1 + other.weight));
+    (weight > 0.0).then(|| pass.weight * took_s / weight)
 }
 
 #[cfg(test)]
 mod tests {
+    use inferometer_model::CellPlan;
+
     use super::*;
 
+    const REST_S: f64 = 5.0;
+
     /// Six cells with two loads. A pass of the first load takes what is expected; one of the second a third of it, give
-    /// or take 15 %.
+    /// or take 10 %.
     fn passes() -> (Vec<ExpectedPass>, Vec<f64>) {
-        let expected: Vec<ExpectedPass> = (0..12)
-            .map(|at| ExpectedPass { load: at % 2, seconds: 10.0 * (1.0 + (at / 2) as f64) })
-            .collect();
+        let expected = |at: u32| ExpectedPass {
+            cell: CellPlan { input_length: at / 2, output_length: 8 },
+            repeat: 1,
+            load: at as usize % 2,
+            weight: 10.0 * f64::from(1 + at / 2),
+        };
+        let expected: Vec<ExpectedPass> = (0..12).map(expected).collect();
         let took = |(at, pass): (usize, &ExpectedPass)| match pass.load {
-            0 => pass.seconds,
-            _ => pass.seconds / 3.0 * if at % 4 == 1 { 0.85 } else { 1.15 },
+            0 => pass.weight,
+            _ => pass.weight / 3.0 * if at % 4 == 1 { 0.9 } else { 1.1 },
         };
         let took_s = expected.iter().enumerate().map(took).collect();
         (expected, took_s)
     }
 
     #[test]
-    fn from_the_first_third_on_the_time_left_is_known_to_a_factor_of_1_3() {
+    fn from_the_first_third_to_the_last_twentieth_the_time_left_is_known_to_a_factor_of_1_3() {
         let (expected, took_s) = passes();
-        let all_s: f64 = took_s.iter().sum();
-        for percent in 34..98 {
+        let all_s = took_s.iter().sum::<f64>() + 11.0 * REST_S;
+        for percent in 34..=95 {
             let mut elapsed_s = all_s * f64::from(percent) / 100.0;
             let true_s = all_s - elapsed_s;
             let mut ended = Vec::new();
-            while elapsed_s > took_s[ended.len()] {
-                elapsed_s -= took_s[ended.len()];
+            while elapsed_s > took_s[ended.len()] + REST_S {
+                elapsed_s -= took_s[ended.len()] + REST_S;
                 ended.push(Some(took_s[ended.len()]));
             }
-            let share = elapsed_s / took_s[ended.len()];
-            let left_s = of_run(&expected, &ended, elapsed_s, Some(share)).unwrap().as_secs_f64();
+            let now_s = took_s[ended.len()];
+            // The first half of a pass is done in 40 % of its time.
+            let done = |part: f64| if part < 0.4 { 1.25 * part } else { 0.5 + (part - 0.4) / 1.2 };
+            let current = Current { elapsed_s, share: Some(done(elapsed_s / now_s)) };
+            let rests_s = REST_S * ended.len() as f64;
+            let (current, rests_s) = match elapsed_s < now_s {
+                true => (Some(current), rests_s),
+                false => {
+                    ended.push(Some(now_s));
+                    (None, rests_s + elapsed_s - now_s)
+                }
+            };
+            let left_s = of_run(&expected, &ended, current, rests_s, false).unwrap().as_secs_f64();
             assert!(
                 (true_s / 1.3..true_s * 1.3).contains(&left_s),
                 "{percent} %: {left_s}, {true_s}"
@@ -91,12 +132,14 @@ mod tests {
     #[test]
     fn copied_passes_have_no_time_and_an_unknown_share_is_expected() {
         let (expected, _) = passes();
-        assert_eq!(of_run(&expected, &[], 1.0, None), None);
+        let at = |elapsed_s, share| Some(Current { elapsed_s, share });
+        assert_eq!(of_run(&expected, &[], at(1.0, None), 0.0, false), None);
+        assert!(of_run(&expected, &[], at(1.0, None), 0.0, true).is_some());
         let copied = [None, None];
-        // The third pass of 20 s takes 40 s, so the others take twice their time: 12 passes have 420 s, two have 20.
-        let left = of_run(&expected, &copied, 10.0, Some(0.25)).unwrap();
-        assert_eq!(left.as_secs_f64().round(), 2.0 * 400.0 - 10.0);
+        // The third pass of weight 20 seems to take 40 s, but only a quarter of it is done: 21.25 s, and the others alike.
+        let left = of_run(&expected, &copied, at(10.0, Some(0.25)), 0.0, false).unwrap();
+        assert_eq!(left.as_secs_f64().round(), 40.0 / 20.0 * 400.0 - 10.0);
         let ended = [&copied[..], &[Some(20.0)]].concat();
-        assert_eq!(of_run(&expected, &ended, 5.0, None).unwrap().as_secs(), 380 - 5);
+        assert_eq!(of_run(&expected, &ended, at(5.0, None), 0.0, true).unwrap().as_secs(), 380 - 5);
     }
 }

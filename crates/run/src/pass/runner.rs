@@ -287,11 +287,12 @@ pub(crate) fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
 }
 
 /// How many idle connections an open loop needs: enough for the requests that arrive while a connection is
-/// opened, and some for bursts.
+/// opened, and some for bursts; never more than requests, because some servers keep a thread busy for each.
 fn spare_connections(pass: &PassPlan, share: Share) -> usize {
+    let most = pass.requests().map_or(MAX_IN_FLIGHT, |all| share.share_of(all).min(MAX_IN_FLIGHT));
     match pass.peak_rate() / f64::from(share.ranks()) {
         rate if rate > 0.0 && rate.is_finite() => {
-            (8 + (rate * 0.02).ceil() as usize).min(MAX_IN_FLIGHT as usize)
+            (8 + (rate * 0.02).ceil() as usize).min(most as usize)
         }
         _ => 0,
     }

@@ -220,23 +220,33 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader, p
         started_unix_ns: header.started_unix_ns,
         passes: max_passes(request.plan),
         expected: expected(request.plan, passes_s),
+        times_are_known: are_times(passes_s),
     }));
 }
 
-/// All passes of a plan in their order; empty if results decide how many there are. Passes whose times are unknown are
+/// All passes of a plan in their order; empty if results decide how many there are. If their times are unknown, they are
 /// taken to be equally long.
 fn expected(plan: &Plan, passes_s: &[f64]) -> Vec<ExpectedPass> {
     let Repeat { at_least, at_most, .. } = plan.repeat;
     if plan.procedure.most_trials().is_some() || at_least != at_most {
         return Vec::new();
     }
-    let mut times_s = passes_s.iter();
-    let cells = plan.cells.iter().map(|cell| {
-        let passes = 0..plan.passes_of(*cell).len();
-        let pass = |load| ExpectedPass { load, seconds: *times_s.next().unwrap_or(&1.0) };
-        passes.map(pass).collect::<Vec<_>>().repeat(at_most as usize)
-    });
-    cells.flatten().collect()
+    let mut weights = passes_s.iter().filter(|_| are_times(passes_s));
+    let mut all = Vec::new();
+    for &cell in &plan.cells {
+        let of_cell: Vec<f64> =
+            plan.passes_of(cell).iter().map(|_| *weights.next().unwrap_or(&1.0)).collect();
+        for repeat in 1..=at_most {
+            let passes = of_cell.iter().enumerate();
+            all.extend(passes.map(|(load, &weight)| ExpectedPass { cell, repeat, load, weight }));
+        }
+    }
+    all
+}
+
+/// Whether these are the times of passes: a schedule of one request has none.
+fn are_times(passes_s: &[f64]) -> bool {
+    !passes_s.is_empty() && passes_s.iter().all(|seconds| seconds.is_finite() && *seconds > 0.0)
 }
 
 /// The maximum number of passes of a run.
