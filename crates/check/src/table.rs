@@ -94,8 +94,9 @@ fn verdict(out: &mut String, verdict: &Verdict) {
         (Some(streams), Some(tokens_per_s)) => {
             let _ = writeln!(
                 out,
-                "\nVerdict: figures from this machine can be trusted up to {streams} streams and \
-                 {tokens_per_s:.0} tokens/s."
+                "\nVerdict: figures from this machine can be trusted up to {} and \
+                 {tokens_per_s:.0} tokens/s.",
+                if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") }
             );
         }
         _ => out.push_str(

@@ -53,7 +53,8 @@ impl Simulated {
         let mut assumed = Vec::new();
         if is_server && stated.profile.is_none() && !given.contains_key("engine") {
             let (engine, version) = (&profile.engine, &profile.engine_version);
-            assumed.push(format!("{engine} {version} (--engine names another version)"));
+            assumed
+                .push(format!("{engine} {version} (--engine of `predict` names another version)"));
         }
         if is_server && stated.profile.is_none() && !given.contains_key("card") {
             assumed.push(format!("the card {} (server_card names another one)", profile.card));
@@ -251,7 +252,7 @@ mod tests {
                 "vllm 0.2.7",
                 "a100-pcie-40gb",
                 Some(4),
-                "assumed: vllm 0.2.7 (--engine names another version), the card a100-pcie-40gb",
+                "assumed: vllm 0.2.7 (--engine of `predict` names another version), the card a100-pcie-40gb",
             ),
             (
                 json!({"server": {"preset": "vllm", "model": "Qwen/Qwen3-14B", "arguments":

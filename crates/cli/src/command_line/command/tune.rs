@@ -1,6 +1,7 @@
 //! `tune`: finds the best arguments of a server. It is a group of runs in which the arguments that are left are measured
 //! in turn; `inferometer_analysis::tune` decides which are left.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -121,8 +122,12 @@ pub fn tune(arguments: &TuneArgs) -> Result<(), Failure> {
         true => simulated(&all, &EngineFlags::default())?,
         false => Vec::new(),
     };
+    let mut said = BTreeSet::new();
     for one in &simulated {
-        one.told.iter().filter(|_| !quiet).for_each(|line| tell(line));
+        // What is assumed is the same for all candidates, whose names come first.
+        let words = |line: &str| line.split_once(": ").map_or(line, |(_, words)| words).to_owned();
+        let new = one.told.iter().filter(|line| !quiet && said.insert(words(line)));
+        new.for_each(|line| tell(line));
         if let Some(name) =
             one.left_out.iter().find(|name| one.variant.settings.contains_key(*name))
         {
