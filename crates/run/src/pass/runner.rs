@@ -297,3 +297,18 @@ fn spare_connections(pass: &PassPlan, share: Share) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::Bound;
+
+    use super::*;
+
+    #[test]
+    fn a_pass_opens_no_more_connections_ahead_than_it_has_requests() {
+        for (requests, ahead) in [(1, 1), (12, 12), (1_000, 28)] {
+            let pass = PassPlan::open(1_000.0, Bound::requests(requests));
+            assert_eq!(connections_ahead(&pass, Share::WHOLE), ahead, "{requests} requests");
+        }
+    }
+}
