@@ -24,7 +24,7 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
             .iter()
             .filter(|cell| without_load.clone().any(|answer| answer.cell() == cell.plan()));
         let single = single.filter_map(|cell| {
-            let user = one_user(cell.passes.first()?)?;
+            let user = one_user(cell.passes.first().filter(is_alone)?)?;
             Some(format!("{}: {user} These are only a few requests.", cell.plan()))
         });
         return answers.iter().map(told).chain(single).chain(cost::sentences(summary)).collect();
@@ -51,8 +51,12 @@ fn of_cell(cell: &Cell) -> Option<String> {
     if !jobs.is_empty() {
         return Some(format!("{input} x {output}: {}", jobs.join(" ")));
     }
-    let loaded = cell.throughput_pass().filter(|pass| pass.mean_concurrency != Some(1.0));
-    let sentences = [cell.latency_pass().and_then(one_user), loaded.and_then(under_load)];
+    let rate = |pass: &&PassSummary| pass.requests_per_s.unwrap_or(0.0);
+    let loaded = || cell.passes.iter().filter(|pass| !is_alone(pass));
+    let highest = || loaded().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let loaded = cell.throughput_pass().filter(|pass| !is_alone(pass)).or_else(highest);
+    let sentences =
+        [cell.passes.iter().find(is_alone).and_then(one_user), loaded.and_then(under_load)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
 }
@@ -117,10 +121,13 @@ fn of_cache(reuse: &Reuse) -> String {
     keeps + &saved
 }
 
-/// `One user: first token after 52 ms (50 to 55), then 73 tokens/s.` `None` if the pass has several requests in flight.
+fn is_alone(pass: &&PassSummary) -> bool {
+    pass.kind != PassKind::Open && pass.peak_concurrency == Some(1)
+}
+
+/// `One user: first token after 52 ms (50 to 55), then 73 tokens/s.`, from a pass with one request at a time.
 fn one_user(pass: &PassSummary) -> Option<String> {
-    let is_alone = pass.peak_concurrency == Some(1);
-    let first = pass.latency(&ttft::FROM_SENT).filter(|values| is_alone && values.n > 0)?;
+    let first = pass.latency(&ttft::FROM_SENT).filter(|values| values.n > 0)?;
     let then = pass.latency(&tpot::DEFINITION).filter(|values| values.mean > 0.0);
     let then = then.map(|values| {
         let speed = |ms: f64| 1e3 / ms;

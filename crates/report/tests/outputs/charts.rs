@@ -139,6 +139,18 @@ fn gaps_of_zero_are_left_of_a_log_axis_and_a_note_says_so() {
 }
 
 #[test]
+fn the_answer_tells_one_user_and_a_load_even_if_one_request_at_a_time_is_fastest() {
+    let mut summary = loads();
+    for (pass, rate) in summary.cells[0].passes.iter_mut().zip([5.0, 3.0, 2.0]) {
+        pass.peak_concurrency = pass.concurrency.map(u64::from);
+        pass.requests_per_s = Some(rate);
+    }
+    let page = page(&summary, &traces(&summary, 40, 4));
+    assert!(page.contains("One user: first token after"), "one user");
+    assert!(page.contains("8 in flight: 3 requests/s"), "under load");
+}
+
+#[test]
 fn the_embedded_chart_data_have_equal_column_lengths_and_no_unescaped_markup() {
     let summary = loads();
     let traces = traces(&summary, 40, 4);
