@@ -104,7 +104,7 @@ impl Column {
                             ends.map(|rank| sorted[rank as usize - 1])
                         })
                     };
-                    add_intervals(&mut found, layout, parts, below, |_, _| None, between);
+                    add_intervals(&mut found, layout, parts, below, |_| None, between);
                 }
                 Some((found, more(&sample.ordered())))
             }
@@ -121,11 +121,11 @@ impl Column {
                         Some(samples) => weights_below(samples, &counts, value),
                         None => Vec::new(),
                     };
-                    let median_by_time = |median, cosines| {
+                    let median_by_time = |median| {
                         let (work, samples) = layout.work.as_ref().zip(pool.samples())?;
                         let each = of_requests_in(samples, &counts).zip(&firsts);
                         let below = each.map(|(own, first)| below_median(own, *first, median));
-                        work.variance_by_time(cosines, below)
+                        work.variance_by_time(below)
                     };
                     let between = |[low, high]: [f64; 2], largest: f64| {
                         let within = low > 0.0 && high < largest && found_exact;
@@ -186,8 +186,8 @@ fn below_median(
 }
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
-/// values that are not above a given value. `median_by_time` returns the variance of the weight below a median, from
-/// this number of cosines, and its degrees of freedom, if the times of the values are known. `between` returns the values at two quantiles; its second parameter is the
+/// values that are not above a given value. `median_by_time` returns the variance of the weight below a median, and
+/// its degrees of freedom, if the times of the values are known. `between` returns the values at two quantiles; its second parameter is the
 /// largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
 /// below the largest quantile, or the values were not stored.
 fn add_intervals(
@@ -195,7 +195,7 @@ fn add_intervals(
     layout: &Layout,
     parts: Vec<Contribution>,
     below: impl Fn(f64) -> Vec<f64>,
-    median_by_time: impl Fn(f64, usize) -> Option<(f64, usize)>,
+    median_by_time: impl Fn(f64) -> Option<(f64, usize)>,
     between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
 ) {
     let Some(series) = Series::new(layout, &parts) else { return };
@@ -205,7 +205,7 @@ fn add_intervals(
     let interval = |of: Shares, value| between(of.ends?, series.largest_share(value));
     let of_p90 = shares(0.90, found.p90);
     let of_p99 = of_p90.filter(Shares::carries_p99).and_then(|_| shares(0.99, found.p99));
-    let of_median = || match median_by_time(found.p50, series.cosines()) {
+    let of_median = || match median_by_time(found.p50) {
         Some(of) => between(series.ends_of_median(of), series.largest_share(found.p50)),
         None => shares(0.50, found.p50).and_then(|of| interval(of, found.p50)),
     };

@@ -310,11 +310,6 @@ impl<'a> Series<'a> {
         [0.5 - half, 0.5 + half]
     }
 
-    /// The number of cosines for a mean or a median.
-    pub(crate) fn cosines(&self) -> usize {
-        cosines(self.layout, self.cut().1.len())
-    }
-
     /// The variance of the sum over the requests behind the first wave. How many there are is a matter of chance: an
     /// early end lets one in. So this is the variance of a compound Poisson process, whose jumps are their distances
     /// from the mean of the steady state.

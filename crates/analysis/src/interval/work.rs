@@ -17,7 +17,7 @@ use inferometer_model::{
 };
 use rand_chacha::ChaCha8Rng;
 
-use super::contribution::{ALMOST_ALL, VARIED, sum_of_variances, variance};
+use super::contribution::{ALMOST_ALL, COSINES, VARIED, sum_of_variances, variance};
 use super::sent::SentRequest;
 
 /// The number of windows in the mean stay of a request. A window must be longer than the wait for a prompt, and short
@@ -131,7 +131,6 @@ impl Work {
     /// only end. How long each of them still runs is a matter of chance, so what each adds there is independent.
     pub(crate) fn variance_by_time<T: Iterator<Item = (Nanos, f64)>>(
         &self,
-        cosines: usize,
         requests: impl Iterator<Item = T>,
     ) -> Option<(f64, usize)> {
         let [begin, .., end] = self.bounds[..] else { return None };
@@ -151,7 +150,7 @@ impl Work {
         }
         let text = self.mean_text(sums.len());
         let control = Some((&text[..], &LastControl::default()));
-        let long = serial::long_run(&sums, control, cosines, 0.0)?;
+        let long = serial::long_run(&sums, control, COSINES, 0.0)?;
         let parts = [
             (long.variance * sums.len() as f64, long.degrees),
             (variance(&after) * after.len() as f64, after.len().saturating_sub(1)),
