@@ -187,8 +187,8 @@ fn below_median(
 
 /// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
 /// values that are not above a given value. `median_by_time` returns the variance of the weight below a median, and
-/// its degrees of freedom, if the times of the values are known. `between` returns the values at two quantiles; its second parameter is the
-/// largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
+/// its degrees of freedom, if the times of the values are known. `between` returns the values at two quantiles; its
+/// second parameter is the largest quantile. It returns `None` in three cases: the lower quantile is not above 0, the upper quantile is not
 /// below the largest quantile, or the values were not stored.
 fn add_intervals(
     found: &mut Distribution,

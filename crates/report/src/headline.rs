@@ -52,11 +52,12 @@ fn of_cell(cell: &Cell) -> Option<String> {
         return Some(format!("{input} x {output}: {}", jobs.join(" ")));
     }
     let rate = |pass: &&PassSummary| pass.requests_per_s.unwrap_or(0.0);
-    let loaded = || cell.passes.iter().filter(|pass| !is_alone(pass));
-    let highest = || loaded().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    // A pass that was ended early is told by the table, with its reason.
+    let whole = || cell.passes.iter().filter(|pass| pass.is_whole());
+    let highest =
+        || whole().filter(|pass| !is_alone(pass)).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let loaded = cell.throughput_pass().filter(|pass| !is_alone(pass)).or_else(highest);
-    let sentences =
-        [cell.passes.iter().find(is_alone).and_then(one_user), loaded.and_then(under_load)];
+    let sentences = [whole().find(is_alone).and_then(one_user), loaded.and_then(under_load)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
 }

@@ -38,8 +38,8 @@ impl Series<'_> {
         Some(sum_of_variances(&[sampled, (work.noise * sum * sum, work.degrees)]))
     }
 
-    /// The interval of a percentile; `None` if the values are no stays. Longer answers make all answers faster, so the number of values below the
-    /// percentile varies less than that of independent values.
+    /// The interval of a percentile; `None` if the values are no stays. Longer answers make all answers faster, so the
+    /// number of values below the percentile varies less than that of independent values.
     pub(super) fn shares_by_work(&self, share: f64, value: f64) -> Option<Shares> {
         let (work, _) = self.layout.work.as_ref().zip(self.share_of_stays())?;
         let n = self.parts.len() as f64;

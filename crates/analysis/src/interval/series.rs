@@ -32,7 +32,8 @@ const BEYOND_P90_OF_RANDOM: f64 = 48.0;
 const BEYOND_P99_OF_RANDOM: f64 = 25.0;
 /// If there are only just enough effective requests above a percentile, the estimate of their number is often too large
 /// by chance. So the interval is made this many times as wide. With m times as many effective requests, the additional
-/// width is divided by the third power of m. With random lengths, m is at least 3. Source: conformance/coverage/coverage.py, at loads where few passes have an interval.
+/// width is divided by the third power of m. With random lengths, m is at least 3. Source:
+/// conformance/coverage/coverage.py, at loads where few passes have an interval.
 const WIDER_P90: f64 = 1.7;
 const WIDER_P99: f64 = 1.3;
 /// The first wave is above a value if this share of its values is, in a closed loop with random lengths.
@@ -326,8 +327,8 @@ impl<'a> Series<'a> {
 
     /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
     /// that 1,000 effective requests are needed. This is twice the number for independent requests: t^2 x 99, where t
-    /// is Student's t with about ten degrees of freedom. With random lengths, more are needed. If requests arrive at a rate, the pass also needs enough
-    /// groups of extreme values.
+    /// is Student's t with about ten degrees of freedom. With random lengths, more are needed. If requests arrive at a
+    /// rate, the pass also needs enough groups of extreme values.
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let enough = match (&self.layout.work, self.share_of_stays()) {
             (None, _) => 1_000.0,

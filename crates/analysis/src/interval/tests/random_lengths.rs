@@ -118,8 +118,8 @@ fn requests_behind_the_first_wave_are_no_part_of_the_steady_state() {
 }
 
 /// A closed loop of 32 whose answers have exponentially distributed lengths with this mean, on a server that runs all
-/// requests in steps: a step takes 10 ms, with a standard deviation of about 3 %, 10 ms more for each prompt in it, and `of_text_ms` for each
-/// token that the running requests have. If `some_fail` is set, every fiftieth request fails.
+/// requests in steps: a step takes 10 ms, with a standard deviation of about 3 %, 10 ms more for each prompt in it, and
+/// `of_text_ms` for each token that the running requests have. If `some_fail` is set, every fiftieth request fails.
 fn in_steps(seed: u64, mean_tokens: f64, of_text_ms: f64, some_fail: bool) -> PassSummary {
     let mut rng = seed::rng(seed, &["steps"]);
     let plan = PassPlan::closed(32, Bound::requests(300));
