@@ -20,7 +20,9 @@ state no interval or do not show the problem:
 - limited: arrivals above the capacity with a limit of requests in flight, and equal lengths. The requests run in
   lockstep, so that one pass shows one pattern;
 - exponential and lognormal: closed loops with random output lengths. Their duration includes the end of the longest
-  answer.
+  answer;
+- classes: two classes of traffic with objectives of their own. The figures of each class are checked, too: means, medians
+  and the share of requests that meet the objectives.
 
 The columns of the table are:
 - passes: the number of passes;
@@ -58,6 +60,8 @@ FEWEST_WIDTHS = 30
 # The least share of passes that state a mean or a median, with at least so many requests, of loads in `SPECIAL`.
 LEAST_STATED, OF_REQUESTS = 0.8, 600
 SPECIAL = ("limited", "exponential", "lognormal")
+CLASSES = ("chat; rate=5; input=512; output=lognormal:128,64; goodput=ttft<120ms,tpot<16ms",
+           "batch; rate=1; input=2048; output=256; goodput=e2e<4s")
 # The engine of these loads.
 L40S = ("--model", "llama-3.1-8b", "--card", "l40s", "--weights", "fp8", "--input-lengths", "938")
 # The form of the lines of FILE. Lines of another form are not used.
@@ -86,6 +90,8 @@ def arguments():
     parser.add_argument("--random-lengths", type=numbers(int), default=[400, 2000], metavar="N,...",
                         help="requests of closed loops of 16 and 64 with random output lengths [400,2000]; '' for no "
                              "such pass")
+    parser.add_argument("--classes", type=numbers(int), default=[600], metavar="N,...",
+                        help="requests of passes with two classes of traffic [600]; '' for no such pass")
     parser.add_argument("--capacity", type=float, metavar="R",
                         help="the capacity in requests/s [measured with 2000 requests of the same lengths at once, "
                              "without noise]")
@@ -143,6 +149,19 @@ def figures(part, path=()):
     return {name: figure for name, figure in found.items() if name.split(".")[0] in LOOKED_AT}
 
 
+def with_classes(one):
+    """The figures of a pass and of its classes, and the shares of requests that met objectives."""
+    found = figures(one)
+    for part in one.get("classes", []):
+        kept = {name: of for name, of in figures(part).items() if name.endswith((".mean", ".p50"))}
+        found |= {f"{part['class']} {name}": of for name, of in kept.items()}
+    for part in (one, *one.get("classes", [])):
+        if met := part.get("goodput"):
+            name = " ".join(filter(None, (part.get("class"), "attainment")))
+            found[name] = [met["attainment"], bounds(met.get("attainment_ci")), None]
+    return found
+
+
 def bounds(interval):
     if isinstance(interval, dict):
         interval = [interval.get(low, interval.get(other)) for low, other in (("low", "lo"), ("high", "hi"))]
@@ -165,7 +184,7 @@ def played(summary, store):
                     of["tpot_ms"].append(round((e2e - ttft) / (tokens - 1), 6))
     rows.close()
     for number, one in enumerate(summary["cells"][0]["passes"]):
-        passes.append({"load": one["load"], "requests": one["planned"], "figures": figures(one),
+        passes.append({"load": one["load"], "requests": one["planned"], "figures": with_classes(one),
                        "samples": samples[number]})
     return passes
 
@@ -196,6 +215,9 @@ def jobs_of(given, capacity):
         for kind in ("exponential:128", "lognormal:128,128"):
             yield f"{kind} {count}", [*L40S, "--output-distribution", kind, "--concurrency", "16,64",
                                       "--requests", count, *noise]
+    for count in given.classes:
+        classes = [word for one in CLASSES for word in ("--class", one)]
+        yield f"classes {count}", [*L40S[:-2], *classes, "--requests", count, *noise]
 
 
 def play(given, settings, done, jobs):

@@ -1,12 +1,16 @@
 //! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
 //! are reported in addition to the figures of the whole pass.
 
-use inferometer_model::Timeline;
+use std::collections::BTreeSet;
+
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
+use inferometer_model::metrics::request_objective::RequestObjective;
+use inferometer_model::{Outcome, Timeline};
 use serde::{Deserialize, Serialize};
 
-use crate::interval::Layout;
+use crate::interval::{Layout, attainment};
 use crate::part::{PartFigures, PartFold};
+use crate::pass::Goodput;
 
 /// The figures of the requests of one class within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +20,9 @@ pub struct ClassSummary {
     /// The figures of its requests.
     #[serde(flatten)]
     pub figures: PartFigures,
+    /// How many of its requests met the objectives of the class; absent if the class has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Goodput>,
 }
 
 /// The classes of requests of jobs by the share of the prompt, in percent, that the server took from its cache: the
@@ -29,9 +36,92 @@ const CACHED: [(u64, &str); 4] = [
 
 /// Collects the records of a pass by class.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
+pub(crate) struct ClassFold {
+    parts: Vec<(Box<str>, PartFold)>,
+    judged: Vec<JudgedClass>,
+}
+
+/// A class with objectives of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct JudgedClass {
+    name: String,
+    objectives: Vec<RequestObjective>,
+    planned: u64,
+    met: u64,
+    /// The numbers of its requests, as many as an interval needs.
+    sent: BTreeSet<u32>,
+}
+
+impl JudgedClass {
+    /// A class without requests.
+    pub(crate) fn new(name: &str, objectives: &[RequestObjective]) -> Self {
+        let (name, objectives) = (name.to_owned(), objectives.to_vec());
+        Self { name, objectives, planned: 0, met: 0, sent: BTreeSet::new() }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn objectives(&self) -> &[RequestObjective] {
+        &self.objectives
+    }
+
+    /// The objectives as they were written.
+    pub(crate) fn text(&self) -> String {
+        let texts: Vec<&str> = self.objectives.iter().map(|it| it.text.as_str()).collect();
+        texts.join(",")
+    }
+
+    fn finish(&self, layout: Option<&Layout>) -> Goodput {
+        let is_whole = self.sent.len() as u64 == self.planned;
+        let layout = layout.filter(|_| is_whole);
+        Goodput {
+            objectives: self.text(),
+            met: self.met,
+            requests_per_s: None,
+            requests_per_s_ci: None,
+            tokens: None,
+            tokens_per_s_ci: None,
+            attainment: (self.planned > 0).then(|| self.met as f64 / self.planned as f64),
+            attainment_ci: layout
+                .and_then(|layout| attainment(layout, |sent| self.sent.contains(&sent.index))),
+        }
+    }
+}
 
 impl ClassFold {
+    /// Also judges the requests of these classes by objectives of their own.
+    pub(crate) fn judge(&mut self, classes: Vec<JudgedClass>) {
+        self.judged = classes;
+    }
+
+    /// The classes with objectives of their own.
+    pub(crate) fn judged(&self) -> &[JudgedClass] {
+        &self.judged
+    }
+
+    /// The objectives of the class of a request; `None` if it has none of its own.
+    pub(crate) fn objectives_of(&self, timeline: &Timeline<'_>) -> Option<&[RequestObjective]> {
+        let class = timeline.record.class.as_deref()?;
+        let judged = self.judged.iter().find(|judged| judged.name == class)?;
+        Some(&judged.objectives)
+    }
+
+    /// Counts a planned request of a class with objectives of its own, whose client stayed.
+    pub(crate) fn add_judged(&mut self, timeline: &Timeline<'_>, met: bool, at: Option<u32>) {
+        let record = timeline.record;
+        let is_of = |judged: &&mut JudgedClass| Some(&*judged.name) == record.class.as_deref();
+        if matches!(record.outcome, Outcome::Abandoned { .. }) {
+            return;
+        }
+        if let Some(judged) = self.judged.iter_mut().find(is_of) {
+            judged.planned += 1;
+            judged.met += u64::from(met);
+            judged.sent.extend(at.map(|_| record.index));
+        }
+    }
+
     /// Adds a record to its class, if the record has a class. If a content filter ended the answer, the record is also
     /// added to the class of filtered answers. A request of a job whose cached tokens the server states is also added to
     /// the classes of its cached share and of its fresh tokens. `at` is the index that `Course::add` returned for the request.
@@ -58,22 +148,25 @@ impl ClassFold {
     }
 
     fn add_to(&mut self, name: &str, timeline: &Timeline<'_>, place: Option<u32>) {
-        let known = self.0.iter().position(|(known, _)| &**known == name);
+        let known = self.parts.iter().position(|(known, _)| &**known == name);
         let at = known.unwrap_or_else(|| {
-            self.0.push((name.into(), PartFold::default()));
-            self.0.len() - 1
+            self.parts.push((name.into(), PartFold::default()));
+            self.parts.len() - 1
         });
-        self.0[at].1.add(timeline, place);
+        self.parts[at].1.add(timeline, place);
     }
 
     /// The figures of all classes. Numbers at the end of names are sorted as numbers: `turn 2` before `turn 10`.
-    pub(crate) fn finish(mut self, layout: Option<&Layout>) -> Vec<ClassSummary> {
-        self.0.sort_by(|(a, _), (b, _)| in_order(a).cmp(&in_order(b)));
+    /// Unless `is_judged`, it is not known which requests met their objectives.
+    pub(crate) fn finish(mut self, layout: Option<&Layout>, is_judged: bool) -> Vec<ClassSummary> {
+        self.parts.sort_by(|(a, _), (b, _)| in_order(a).cmp(&in_order(b)));
+        let judged = |class: &str| self.judged.iter().find(|judged| judged.name == class);
         let summary = |(class, fold): (Box<str>, PartFold)| ClassSummary {
+            goodput: judged(&class).filter(|_| is_judged).map(|judged| judged.finish(layout)),
             class: class.into(),
             figures: fold.finish(layout),
         };
-        self.0.into_iter().map(summary).collect()
+        self.parts.into_iter().map(summary).collect()
     }
 }
 
@@ -98,7 +191,7 @@ mod tests {
         let turn = Record { class: Some("turn 2".into()), ..filtered.clone() };
         let mut fold = ClassFold::default();
         [&filtered, &turn].into_iter().for_each(|record| fold.add(&Timeline::new(record), None));
-        let classes = fold.finish(None);
+        let classes = fold.finish(None, true);
         let planned: Vec<_> =
             classes.iter().map(|class| (class.class.as_str(), class.figures.planned)).collect();
         assert_eq!(planned, [("content_filter", 2), ("turn 2", 1)]);
@@ -122,7 +215,7 @@ mod tests {
         ];
         let mut fold = ClassFold::default();
         records.iter().for_each(|record| fold.add(&Timeline::new(record), None));
-        let classes = fold.finish(None);
+        let classes = fold.finish(None, true);
         let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
         assert_eq!(names, ["turn 2", "turn 10"]);
         let second = &classes[0].figures;
@@ -157,7 +250,7 @@ mod tests {
             (record.usage.cached, record.usage.prompt) = (cached, Some(prompt));
             fold.add(&Timeline::new(&record), None);
         }
-        let classes = fold.finish(None);
+        let classes = fold.finish(None, true);
         let found: Vec<(&str, u64)> =
             classes.iter().map(|class| (&*class.class, class.figures.planned)).collect();
         let expected = [
@@ -182,7 +275,7 @@ mod tests {
             record.prompt_tokens_tokenizer = None;
             fold.add(&Timeline::new(&record), None);
         }
-        let classes = fold.finish(None);
+        let classes = fold.finish(None, true);
         assert_eq!((classes[0].figures.input_tokens, classes[0].figures.output_tokens), (None, 9));
     }
 }

@@ -46,6 +46,7 @@ pub mod prediction_error;
 pub mod so_far;
 
 pub mod inspect;
+pub mod isolation;
 pub mod judge;
 mod predicted_range;
 pub mod predicted_ranking;

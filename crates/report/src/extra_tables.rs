@@ -6,7 +6,7 @@ mod media;
 mod parts;
 mod pooled;
 
-use inferometer_analysis::{Summary, failures_as_inf::Latency, trust};
+use inferometer_analysis::{Summary, failures_as_inf::Latency, pass::Goodput, trust};
 use inferometer_model::metrics::{reasoning, registry, ttft};
 use inferometer_model::{Statistic, stats::Spread};
 
@@ -34,6 +34,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Tool calls and structured outputs", parts::forms(summary)),
         ("Where the time to the first token goes, mean", parts::first_token(summary)),
         ("By class of request", parts::classes(summary)),
+        ("Classes beside others and alone", parts::isolation(summary)),
         ("By server", parts::servers(summary)),
         ("Ranks that differ", parts::ranks(summary)),
         ("Metrics of each server", parts::metrics(summary)),
@@ -107,21 +108,32 @@ fn reasoning(summary: &Summary) -> Table {
 
 /// A row per pass that has objectives on single requests.
 fn goodput(summary: &Summary) -> Table {
-    Table::of(summary.passes().filter_map(|(cell, pass)| {
-        let goodput = pass.goodput.as_ref()?;
+    let row = |place: String, goodput: &Goodput, judged: u64| {
         let attainment = with_interval(
             goodput.attainment.map(|share| share * 100.0),
             goodput.attainment_ci.map(|ends| ends.map(|end| end * 100.0)),
         );
         let rate = with_interval(goodput.requests_per_s, goodput.requests_per_s_ci);
-        Some([
-            left("Pass", cell.place(pass)),
+        [
+            left("Pass", place),
             left("Objectives of each request", &goodput.objectives),
-            right("Met / planned", format!("{} / {}", count(goodput.met), count(pass.judged()))),
+            right("Met / planned", format!("{} / {}", count(goodput.met), count(judged))),
             right("Attainment (%)", attainment),
             right("Goodput (requests/s)", rate),
-        ])
-    }))
+        ]
+    };
+    let mut rows = Vec::new();
+    for (cell, pass) in summary.passes() {
+        let place = cell.place(pass).to_string();
+        let of_pass = pass.goodput.iter();
+        rows.extend(of_pass.map(|goodput| row(place.clone(), goodput, pass.judged())));
+        rows.extend(pass.classes.iter().filter_map(|class| {
+            let place = format!("{place}: {}", class.class);
+            let judged = class.figures.planned - class.figures.outcomes.abandoned;
+            Some(row(place, class.goodput.as_ref()?, judged))
+        }));
+    }
+    Table::of(rows)
 }
 
 /// A figure with its 95 % interval, if it has one: `12.30 (11.90 to 12.70)`.

@@ -60,6 +60,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
     match plan {
         WorkloadPlan::Random => Box::new(RandomWords),
         WorkloadPlan::Drawn(plan) => Box::new(plan.clone()),
+        WorkloadPlan::Classes(plan) => Box::new(plan.clone()),
         WorkloadPlan::Prefix(plan) => Box::new(plan.clone()),
         WorkloadPlan::Rows(plan) => Box::new(plan.clone()),
         WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),

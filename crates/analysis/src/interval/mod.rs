@@ -24,7 +24,7 @@ pub(crate) use contribution::Contribution;
 pub(crate) use course::{Course, Layout, NoLayout};
 pub(crate) use sent::SentRequest;
 pub(crate) use series::{Series, Shares};
-pub(crate) use throughput::{RateIntervals, throughput};
+pub(crate) use throughput::{RateIntervals, attainment, throughput};
 
 use serde::{Deserialize, Serialize};
 

@@ -82,7 +82,7 @@ impl RateIntervals {
     pub(crate) fn of(layout: &Layout, planned: u64, duration_s: f64) -> Self {
         let rate = |of: fn(&SentRequest) -> f64| throughput(layout, duration_s, of);
         let are_all_sent = layout.sent.len() as u64 == planned;
-        let attainment = Some(layout).filter(|_| are_all_sent).and_then(attainment);
+        let attainment = are_all_sent.then(|| attainment(layout, |_| true)).flatten();
         let per_s = planned as f64 / duration_s;
         let tokens_within =
             |sent: &SentRequest| if sent.met { f64::from(sent.all_tokens) } else { 0.0 };
@@ -100,7 +100,10 @@ impl RateIntervals {
             goodput_per_s: match layout.begins_at_once {
                 true => rate(|sent| f64::from(u8::from(sent.met))),
                 // In an open loop, the arrivals determine how many requests there are per second.
-                false => attainment.map(|ends| ends.map(|end| end * judged(layout) / duration_s)),
+                false => {
+                    let judged = layout.sent.iter().filter(|sent| !sent.is_left).count() as f64;
+                    attainment.map(|ends| ends.map(|end| end * judged / duration_s))
+                }
             },
             attainment,
         }
@@ -117,22 +120,21 @@ fn mean(layout: &Layout, of: fn(&SentRequest) -> f64) -> Option<[f64; 2]> {
     Some(Series::new(layout, &parts)?.mean()?.interval)
 }
 
-/// The number of requests whose clients stayed.
-fn judged(layout: &Layout) -> f64 {
-    layout.sent.iter().filter(|sent| !sent.is_left).count() as f64
-}
-
-/// The 95 % interval of the share of requests that met all objectives, of those whose clients stayed: Wilson's interval of
-/// as many independent requests as would give the same error.
-fn attainment(layout: &Layout) -> Option<[f64; 2]> {
-    let n = judged(layout);
-    let met = layout.sent.iter().filter(|sent| sent.met).count() as f64;
+/// The 95 % interval of the share of requests that met all objectives, of those that `counts` names and whose clients
+/// stayed: Wilson's interval of as many independent requests as would give the same error.
+pub(crate) fn attainment(
+    layout: &Layout,
+    counts: impl Fn(&SentRequest) -> bool,
+) -> Option<[f64; 2]> {
+    let judged = || layout.sent.iter().filter(|sent| !sent.is_left && counts(sent));
+    let n = judged().count() as f64;
+    let met = judged().filter(|sent| sent.met).count() as f64;
     // The error is that of the more frequent answer: an error larger than the value would be unknown.
     let more_frequent = 2.0 * met >= n;
     let part = |(&rank, at): (&u32, u32)| {
         let sent = &layout.sent[rank as usize];
         let total = f64::from(u8::from(sent.met == more_frequent));
-        (!sent.is_left).then_some(Contribution { at, total, weight: 1.0 })
+        (!sent.is_left && counts(sent)).then_some(Contribution { at, total, weight: 1.0 })
     };
     let parts: Vec<Contribution> = layout.ranks.iter().zip(0..).filter_map(part).collect();
     let [low, high] = Series::new(layout, &parts)?.mean()?.interval;

@@ -236,3 +236,46 @@ fn scale_is_refused_for_a_closed_loop_and_for_a_search() {
         assert!(told(&output).contains("scale"), "{command}: {}", told(&output));
     }
 }
+
+#[test]
+fn classes_of_traffic_have_their_own_loads_fields_figures_and_objectives() {
+    let plan = "requests = 40\n\
+                [[class]]\nname = 'chat'\nrate = 40\nburstiness = 'inf'\ninput = 16\noutput = 4\n\
+                goodput = 'e2e<3600s'\nalone = true\nbody = { priority = 0 }\n\
+                [[class]]\nname = 'batch'\nrate = '10'\ninput = 'uniform:24..40'\noutput = 16\n\
+                goodput = 'e2e<0.001ms'\n";
+    let folder = folder();
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--speed", "100", "--json"]);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+    let loads: Vec<_> = passes.iter().map(|pass| pass["load"].as_str().expect("a load")).collect();
+    let chat = "chat 40/s (constant)";
+    assert_eq!(loads, [format!("{chat} + batch 10/s"), format!("{chat} alone")]);
+    let classes = passes[0]["classes"].as_array().expect("classes");
+    let of = |name: &str| classes.iter().find(|class| class["class"] == name).expect("a class");
+    let (chat, batch) = (of("chat"), of("batch"));
+    assert_eq!(
+        chat["planned"].as_u64().zip(batch["planned"].as_u64()).map(|(a, b)| a + b),
+        Some(40)
+    );
+    assert_eq!(
+        (&chat["goodput"]["attainment"], &batch["goodput"]["attainment"]),
+        (&1.0.into(), &0.0.into())
+    );
+    assert_eq!(passes[0]["goodput"]["met"], chat["planned"]);
+    assert_eq!(batch["output_tokens"].as_u64(), batch["planned"].as_u64().map(|n| 16 * n));
+    crate::support::fits_its_schema(&summary);
+    let shown = inferometer(folder.path(), &["show", "latest"]);
+    let shown = told(&shown) + &String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("Classes beside others and alone"), "{shown}");
+    let predicted = inferometer(folder.path(), &["predict", "plan.toml", "--json"]);
+    let predicted: Value = serde_json::from_slice(&predicted.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&predicted)));
+    let predicted = &predicted["cells"][0]["passes"][0]["classes"];
+    let planned = |of: &Value, name: &str| -> Option<u64> {
+        of.as_array()?.iter().find(|class| class["class"] == name)?["planned"].as_u64()
+    };
+    assert_eq!(planned(predicted, "chat"), chat["planned"].as_u64(), "the same arrivals");
+}

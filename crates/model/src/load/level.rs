@@ -122,6 +122,11 @@ impl Level {
         Self::Stages(stages)
     }
 
+    /// The integral of the level over the first seconds of a pass: for a rate, the mean number of arrivals.
+    pub fn area_s(&self, seconds: f64) -> f64 {
+        self.areas(Some(Duration::from_secs_f64(seconds))).last().copied().unwrap_or(0.0)
+    }
+
     /// The highest level.
     pub fn peak(&self) -> f64 {
         match self {

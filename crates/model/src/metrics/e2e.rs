@@ -46,6 +46,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "E2E from due",
     result_key: "e2e_from_due_ms",
+    of_classes: true,
     judged: JudgedOn::on_requests(from_due, |request| request.at.ms_after(request.due)),
     bound: Some(ErrorBound { key: None, of: margin }),
     exported: Some(4),

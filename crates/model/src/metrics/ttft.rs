@@ -41,6 +41,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFT from due",
     result_key: "ttft_from_due_ms",
+    of_classes: true,
     judged: JudgedOn::on_streams(from_due, Pending::first_after_due_ms),
     bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(1),

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod agents;
+mod classes;
 mod drawn;
 mod launch;
 mod media;
@@ -15,6 +16,7 @@ mod trace;
 
 pub use adapters::AdapterPlan;
 pub use agents::{AgentsPlan, Answers};
+pub use classes::{ClassPlan, ClassesPlan};
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use media::{

@@ -179,7 +179,10 @@ impl Spec {
     /// All mistakes of the spec, each with its key.
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
-        let workload = self.workload.resolve(self.asked(), &mut mistakes);
+        let workload = match self.classes(&mut mistakes) {
+            Some(classes) => WorkloadPlan::Classes(classes),
+            None => self.workload.resolve(self.asked(), &mut mistakes),
+        };
         let procedure = self.procedure(&mut mistakes);
         let mut plan = Plan {
             target: self.target(known, &workload, &mut mistakes),
@@ -366,7 +369,7 @@ impl Spec {
     }
 
     /// Whether the metric needs streamed answers, but the spec turns streaming off.
-    fn lacks_stream(&self, metric: JudgedMetric) -> bool {
+    pub(crate) fn lacks_stream(&self, metric: JudgedMetric) -> bool {
         (self.stream == Some(false) || self.pools()) && metric.needs_stream()
     }
 }

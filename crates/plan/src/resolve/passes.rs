@@ -84,6 +84,12 @@ pub(super) fn passes(
     let duration = mistakes.read("duration", spec.duration.as_ref(), values::span);
     let bound = loop_bound(spec, requests, duration);
 
+    if let WorkloadPlan::Classes(classes) = workload {
+        let loads = classes.loads(bound, limit(spec, mistakes)).into_iter();
+        let passes: Vec<PassPlan> = loads.map(PassPlan::Mixed).collect();
+        unused_options(spec, &passes, mistakes);
+        return passes;
+    }
     let mut passes = Vec::new();
     for name in named(spec, workload) {
         match name.replace('-', "_").as_str() {
@@ -286,6 +292,7 @@ pub(super) fn is_demonstration(spec: &Spec) -> bool {
 pub(super) fn has_own_load(spec: &Spec) -> bool {
     spec.concurrency.is_some()
         || spec.rate.is_some()
+        || spec.class.is_some()
         || spec.stages.is_some()
         || spec.replay.is_some()
         || spec.workload.rows.is_replayed()

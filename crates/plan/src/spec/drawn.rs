@@ -121,7 +121,7 @@ impl DrawnKeys {
 
 /// Why a text states no lengths, as the rest of a sentence that begins with the quoted text.
 #[derive(Debug, thiserror::Error)]
-enum LengthsError {
+pub(super) enum LengthsError {
     #[error("has no file; write histogram:FILE")]
     NoFile,
     #[error(transparent)]
@@ -129,7 +129,7 @@ enum LengthsError {
 }
 
 /// Parses `histogram:FILE`, or a distribution of numbers of tokens.
-fn own_lengths(text: &str) -> Result<Lengths, LengthsError> {
+pub(super) fn own_lengths(text: &str) -> Result<Lengths, LengthsError> {
     if let Some(file) = text.strip_prefix("histogram:") {
         return match file.is_empty() {
             true => Err(LengthsError::NoFile),

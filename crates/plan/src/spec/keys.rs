@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::{
-    AbSpec, Addresses, MediaKeys, ObserveKeys, PoolingKeys, PriceKeys, SearchSpec, ServerSpec,
-    Stages, SweepSpec, Value, WorkloadKeys,
+    AbSpec, Addresses, ClassSpec, MediaKeys, ObserveKeys, PoolingKeys, PriceKeys, SearchSpec,
+    ServerSpec, Stages, SweepSpec, Value, WorkloadKeys,
 };
 
 /// The keys of a plan file; the flags have the same names with dashes. Everything is optional. The module `left_out`
@@ -140,6 +140,16 @@ pub struct Spec {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     pub burstiness: Option<Value>,
+    /// A class of traffic, beside others: 'NAME; rate=R; input=N; output=N'. Repeat the flag for each
+    /// class. Rates and lengths have the forms of --rate and --input-distribution; more keys:
+    ///   burstiness=SHAPE: of the gaps between its arrivals
+    ///   body=JSON: fields of its requests, such as {"priority":1}, sent as they stand
+    ///   goodput=OBJECTIVES: instead of --goodput
+    ///   alone: a second pass measures the class alone
+    /// In a plan file, each class is a table [[class]]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, verbatim_doc_comment, value_name = "CLASS", help_heading = "Load")]
+    pub class: Option<Vec<ClassSpec>>,
     /// Source of the random gaps between arrivals [default: vllm]:
     ///   vllm: the gaps of `vllm bench serve` with the same --seed (later repeats have other gaps)
     ///   inferometer: different gaps for each cell, rate and repeat

@@ -65,7 +65,7 @@ macro_rules! left_out {
 /// Keys for loads and for the repetition of passes.
 const LOADS: &[&str] = &[
     "passes", "one_by_one", "requests", "concurrency", "rate", "stages", "replay", "replay_speed",
-    "duration", "repeat", "until", "max_repeats", "dump_workload", "stop_when_saturated",
+    "duration", "class", "repeat", "until", "max_repeats", "dump_workload", "stop_when_saturated",
     "stop_at_error_rate",
 ];
 /// Keys for lengths, and tables of procedures that choose loads.
@@ -89,8 +89,7 @@ const JOBS: &str = "agents cannot be used: its jobs have calls that wait for eac
                     `search` or `predict`";
 const OF_TEXT: &str =
     "cannot be used: a comparison in blocks is of servers that generate text; leave it out";
-const LEAVERS: &str =
-    "is for a load that you choose (`inferometer run` or `predict`); leave it out";
+const CHOSEN: &str = "is for a load that you choose (`inferometer run` or `predict`); leave it out";
 const BLOCK_ENDS: &str = "cannot be used: a block that ends early cannot be compared; leave it out";
 const BLOCK_ARRIVALS: &str = "cannot be used: each block would have different arrivals; give one --rate or \
                               --concurrency";
@@ -103,9 +102,9 @@ static LEFT_OUT: &[LeftOut] = left_out! {
     Search Refused &["scale"] => SCALE;
     Search Accepted &["prompts_per_group", "block_concurrency"] => FEWER;
     Search Accepted ConversationKeys::NAMES => CONVERSATIONS;
-    Search Refused &["abandon"] => LEAVERS;
-    Sweep Refused &["abandon"] => LEAVERS;
-    Ab Refused &["abandon"] => LEAVERS;
+    Search Refused &["abandon"] => CHOSEN;
+    Sweep Refused &["abandon"] => CHOSEN;
+    Ab Refused &["abandon", "class"] => CHOSEN;
     Search Refused &["jobs"] => "has no effect: a search chooses the number of jobs; leave it out";
     Sweep Refused LOADS =>
         "cannot be set: a sweep chooses the loads of its trials; leave it out (use --by, --max-concurrency, \
@@ -228,6 +227,7 @@ mod tests {
                     _ if switches.contains(key) => json!(true),
                     _ if lists.contains(key) => json!(["1"]),
                     &"search" | &"sweep" => json!({}),
+                    &"class" => json!([{ "name": "a", "rate": 1, "input": 1, "output": 1 }]),
                     _ => json!(1),
                 };
                 let mut keys = json!({ row.command.name(): {}, *key: value });

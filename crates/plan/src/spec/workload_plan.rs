@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{blocks::InFlight, serving::ServingLimits};
 use crate::template::{BlockPass, Template};
-use crate::{AgentsPlan, DrawnPlan, PrefixPlan, RowsPlan, TracePlan};
-use inferometer_model::CellPlan;
+use crate::{AgentsPlan, ClassPlan, ClassesPlan, DrawnPlan, PrefixPlan, RowsPlan, TracePlan};
 use inferometer_model::load::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_model::metrics::request_objective::RequestObjective;
+use inferometer_model::{CellPlan, PassPlan};
 
 /// The source of prompts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub enum WorkloadPlan {
     Random,
     /// Seeded words with lengths that vary, or with a prefix that all prompts share.
     Drawn(DrawnPlan),
+    /// Classes of traffic, each with seeded words of its own lengths.
+    Classes(ClassesPlan),
     /// Seeded words in groups of prompts with a shared prefix.
     Prefix(PrefixPlan),
     /// Rows of the user's own data.
@@ -72,7 +75,7 @@ impl WorkloadPlan {
     /// The name that selects the workload in a plan file or by a flag.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Random | Self::Drawn(_) => "random",
+            Self::Random | Self::Drawn(_) | Self::Classes(_) => "random",
             Self::Prefix(_) => "prefix",
             Self::Rows(plan) => plan.format.name(),
             Self::Replay { .. } => "replay",
@@ -88,7 +91,7 @@ impl WorkloadPlan {
     pub fn grid(&self) -> Grid {
         match self {
             Self::Drawn(plan) if plan.input.is_own() && plan.output.is_own() => Grid::Own,
-            Self::Rows(_) | Self::Trace(_) => Grid::Own,
+            Self::Rows(_) | Self::Trace(_) | Self::Classes(_) => Grid::Own,
             Self::Agents(_) | Self::Conversation(_) => Grid::Own,
             Self::ServingRun { .. } => Grid::Own,
             Self::Blocks { .. } => Grid::Characters,
@@ -109,7 +112,7 @@ impl WorkloadPlan {
             },
             Self::Sharegpt { dataset } | Self::ServingRun { dataset, .. } => Some(dataset),
             Self::Blocks { corpus, .. } => (!corpus.starts_with("shipped-")).then_some(corpus),
-            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
+            Self::Random | Self::Drawn(_) | Self::Classes(_) | Self::Prefix(_) => None,
         }
     }
 
@@ -134,6 +137,16 @@ impl WorkloadPlan {
             Self::Prefix(plan) => plan.prefix_length,
             _ => 0,
         }
+    }
+
+    /// The classes of traffic of a pass, with their objectives; empty for other workloads.
+    pub fn class_objectives(&self, pass: &PassPlan) -> Vec<(&str, &[RequestObjective])> {
+        let (Self::Classes(ClassesPlan(classes)), PassPlan::Mixed(load)) = (self, pass) else {
+            return Vec::new();
+        };
+        let is_in = |class: &&ClassPlan| load.classes.contains(&class.arrivals);
+        let of = classes.iter().filter(is_in);
+        of.map(|class| (class.arrivals.name.as_str(), class.goodput.as_slice())).collect()
     }
 
     /// The template of text blocks; `None` for other workloads. If the template is a file, the text of the

@@ -1,6 +1,7 @@
 //! Tables of parts of a pass: one part per class of requests, per server, or per rank. No figure is
 //! computed here.
 
+use inferometer_analysis::isolation::isolations;
 use inferometer_analysis::observed::{Level, SourceMetrics};
 use inferometer_analysis::{PassSummary, Summary, part::PartFigures, trust};
 use inferometer_model::{metrics::registry, record::Verdict};
@@ -15,6 +16,23 @@ pub(super) fn classes(summary: &Summary) -> Table {
         pass.classes.iter().map(|one| (one.class.clone(), one.figures.clone())).collect()
     };
     table("Class", summary, of)
+}
+
+/// A row per latency of a class that was also measured alone.
+pub(super) fn isolation(summary: &Summary) -> Table {
+    Table::of(isolations(summary).into_iter().map(|it| {
+        let (cell, pass) = it.pass;
+        let bounds = it.times.map(|ends| ends.map(significant).join(" to "));
+        [
+            left("Pass", cell.place(pass)),
+            left("Class", it.class),
+            left("Figure", label::latency(it.figure)),
+            right("Beside others", significant(it.beside)),
+            right("Alone", significant(it.alone)),
+            right("Times", significant(it.beside / it.alone)),
+            right("95 % intervals allow", bounds.unwrap_or(MISSING.to_owned())),
+        ]
+    }))
 }
 
 /// A row per pass and server.

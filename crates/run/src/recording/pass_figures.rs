@@ -60,6 +60,7 @@ impl PassFigures {
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
+            .judging_classes(plan.workload.class_objectives(&begin.plan))
             .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false))
             .with_abandoned(plan.abandon.is_some());
         let fold = match plan.procedure.chooses_loads() {

@@ -2,6 +2,7 @@
 //! that vary, and the workload `prefix`. Lengths, groups and words have separate random streams, so a
 //! change of one does not change the others.
 
+mod classes;
 mod histogram;
 mod lengths;
 mod prefix;

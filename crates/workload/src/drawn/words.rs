@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The lengths, the group and the class of one request.
-pub struct Shape {
+pub struct Shape<'a> {
     /// Input tokens, including those of the prefix and those that the server adds.
     pub input: u32,
     /// Output tokens.
@@ -16,7 +16,7 @@ pub struct Shape {
     /// The group of prompts that share their prefix with this prompt; `None` if it has no shared prefix.
     pub group: Option<u32>,
     /// The class of the request, for the report.
-    pub class: Option<&'static str>,
+    pub class: Option<&'a str>,
 }
 
 /// The prefix that the prompts of a group share.
@@ -49,7 +49,7 @@ impl SharedPrefix {
 pub fn requests(
     wanted: &RequestsNeeded<'_>,
     prefix_length: u32,
-    shapes: &[Shape],
+    shapes: &[Shape<'_>],
 ) -> Result<RequestBatch, WorkloadError> {
     let RequestsNeeded { context, scope, .. } = *wanted;
     let groups = shapes.iter().filter_map(|shape| shape.group).max().map_or(0, |most| most + 1);
@@ -58,14 +58,14 @@ pub fn requests(
     })?;
     let made = prompts(wanted, &prefixes, prefix_length, shapes)?;
 
-    let own = |shape: &Shape| {
+    let own = |shape: &Shape<'_>| {
         let prefix = if shape.group.is_some() { prefix_length } else { 0 };
         shape.input - context.reserve - prefix
     };
     let mut notes: Vec<Note> = Vec::new();
     notes.extend(shapes.iter().map(own).min().and_then(|shortest| short_tag(context, shortest)));
     notes.extend(inexact(context, &made, shapes));
-    let request = |(made, shape): (SizedPrompt, &Shape)| Request {
+    let request = |(made, shape): (SizedPrompt, &Shape<'_>)| Request {
         counted_tokens: Some(made.counted + context.reserve),
         class: shape.class.map(Into::into),
         session: shape.group.map(u64::from),
@@ -78,7 +78,7 @@ fn prompts(
     wanted: &RequestsNeeded<'_>,
     prefixes: &[SharedPrefix],
     prefix_length: u32,
-    shapes: &[Shape],
+    shapes: &[Shape<'_>],
 ) -> Result<Vec<SizedPrompt>, WorkloadError> {
     let RequestsNeeded { context, scope, first, .. } = *wanted;
     let tokenizer: &dyn Tokenizer = context.tokenizer.as_ref();
@@ -113,7 +113,7 @@ fn prompts(
 }
 
 /// A note if some prompts do not have the length of their shape; otherwise `None`.
-fn inexact(context: &PromptContext, made: &[SizedPrompt], shapes: &[Shape]) -> Option<Note> {
+fn inexact(context: &PromptContext, made: &[SizedPrompt], shapes: &[Shape<'_>]) -> Option<Note> {
     let off = || {
         let counted = made.iter().map(|made| made.counted + context.reserve);
         counted.zip(shapes).filter(|(counted, shape)| *counted != shape.input)

@@ -17,16 +17,21 @@ use crate::{Bound, CellPlan, Nanos, OverLimit};
 mod at_once;
 mod closed;
 mod conversations;
+mod mixed;
 mod open;
 mod replay;
 
 pub use at_once::AtOnce;
 pub use closed::Closed;
 pub use conversations::Conversations;
+pub use mixed::{ALONE, ClassArrivals};
 pub use open::Open;
 
 /// The [`PassPlan::prompt_label`] of recorded arrivals.
 pub const RECORDED: &str = "recorded arrivals";
+
+/// The load in the seed of all passes over classes of traffic.
+const CLASSES: &str = "classes";
 
 /// Defines [`PassPlan`] with a variant for each load model, and finds the description of a variant.
 macro_rules! load_models {
@@ -63,6 +68,8 @@ load_models! {
     Closed(closed::ClosedPlan),
     /// Arrivals at a rate.
     Open(open::OpenPlan),
+    /// Classes of traffic, each with arrivals at a rate of its own.
+    Mixed(mixed::MixedPlan),
     /// Arrivals at recorded times.
     Replay(replay::ReplayPlan),
     /// Conversations: each later turn follows the end of an answer.
@@ -121,7 +128,8 @@ impl PassPlan {
 
     /// The seed of the random choices of this pass. It is computed from the seed of the plan, the cell, the
     /// load and the repeat (from 1). So the same pass makes the same random choices in every run with the same seed.
-    /// Two passes of a run make different random choices, unless the arrivals are those of vLLM.
+    /// Two passes of a run make different random choices, unless the arrivals are those of vLLM, or the passes are of the
+    /// same classes of traffic: a class arrives at the same times alone and beside others.
     ///
     /// If the arrivals are those of vLLM, the first repeat has the seed of the plan. Then it has the gaps that vLLM
     /// draws with this seed, in each cell and at each rate. Trials of a search or a sweep, and pairs of blocks, are
@@ -136,7 +144,11 @@ impl PassPlan {
         if is_vllm && repeat <= 1 {
             return of_plan;
         }
-        let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
+        let load = match self {
+            PassPlan::Mixed(_) => CLASSES.to_owned(),
+            other => other.prompt_label(),
+        };
+        let (cell, repeat) = (cell.to_string(), repeat.to_string());
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }
 

@@ -1,0 +1,190 @@
+//! Reads classes of traffic: the key `class`, which is a list of tables, and its flag.
+
+use std::str::FromStr;
+
+use inferometer_model::load::ClassArrivals;
+use inferometer_model::load::arrival::Arrivals;
+use inferometer_model::load::distribution::Distribution;
+use inferometer_model::metrics::request_objective;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::drawn::own_lengths;
+use super::{Mistakes, Spec, Value, levels, values};
+use crate::{ClassPlan, ClassesPlan, Lengths};
+
+/// The most classes of a plan.
+const MOST: usize = 32;
+const FORM: &str = "write it as 'chat; rate=4; input=512; output=128'; more keys are burstiness, body, goodput, alone";
+
+/// A class of traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassSpec {
+    /// The name of the class.
+    pub name: String,
+    /// Its requests per second, as `rate` has them; `30s@0+30s@2` is a window.
+    pub rate: Value,
+    /// Gamma shape of the gaps between its arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burstiness: Option<Value>,
+    /// Its prompt tokens: a number, or a distribution as `input_distribution` has it.
+    pub input: Value,
+    /// Its output tokens, in the same form.
+    pub output: Value,
+    /// Fields of its requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Map<String, Json>>,
+    /// Objectives on its requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<String>,
+    /// Whether a pass measures the class alone, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<bool>,
+}
+
+impl FromStr for ClassSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(';').map(str::trim);
+        let mut keys = Map::new();
+        keys.insert("name".to_owned(), parts.next().unwrap_or_default().into());
+        for part in parts.filter(|part| !part.is_empty()) {
+            let (key, value) = part.split_once('=').unwrap_or((part, "true"));
+            let value = match key.trim() {
+                "body" => serde_json::from_str(value).map_err(|error| format!("body: {error}"))?,
+                "alone" => Json::Bool(value.trim() == "true"),
+                _ => Json::from(value.trim()),
+            };
+            if keys.insert(key.trim().to_owned(), value).is_some() {
+                return Err(format!("it gives {} twice; {FORM}", key.trim()));
+            }
+        }
+        serde_json::from_value(Json::Object(keys)).map_err(|error| format!("{error}; {FORM}"))
+    }
+}
+
+/// The keys that have no meaning beside classes, which have loads and prompts of their own.
+const EXCLUDED: &[&str] = &[
+    "passes", "one_by_one", "concurrency", "rate", "stages", "replay", "replay_speed",
+    "burstiness", "arrivals", "scale", "input_lengths", "output_lengths", "workload", "dataset",
+    "scenario", "range_ratio", "input_distribution", "output_distribution", "prefix_length",
+    "adapters",
+];
+
+impl Spec {
+    /// The classes of traffic; `None` if there are none.
+    pub(crate) fn classes(&self, mistakes: &mut Mistakes) -> Option<ClassesPlan> {
+        let given = self.class.as_deref()?;
+        for key in self.given(EXCLUDED) {
+            mistakes
+                .add(key, "is not used: each --class has its own load and prompts; leave it out");
+        }
+        if self.pools() {
+            mistakes
+                .add("class", "is of requests that generate text; leave it out, or the --dialect");
+        }
+        if given.is_empty() || given.len() > MOST {
+            mistakes.add("class", format!("has {} classes; give 1 to {MOST}", given.len()));
+        }
+        for (at, class) in given.iter().enumerate() {
+            if class.name.is_empty() || class.name.contains(['+', ',']) {
+                mistakes.add("class", format!("`{}` is not a name; {FORM}", class.name));
+            }
+            if given[..at].iter().any(|other| other.name == class.name) {
+                mistakes.add("class", format!("{} is given twice", class.name));
+            }
+        }
+        Some(ClassesPlan(given.iter().map(|class| class.resolve(self, mistakes)).collect()))
+    }
+}
+
+impl ClassSpec {
+    fn resolve(&self, spec: &Spec, mistakes: &mut Mistakes) -> ClassPlan {
+        let Self { name, rate, burstiness, input, output, body, goodput, alone } = self;
+        let mut wrong = |problem: String| mistakes.add("class", format!("{name}: {problem}"));
+        let rate = levels::rate(rate).unwrap_or_else(|problem| {
+            wrong(format!("rate `{rate}` {problem}"));
+            1.0.into()
+        });
+        if rate.peak().is_infinite() {
+            wrong("rate `inf` has no arrivals of its own; give a number".to_owned());
+        }
+        let burstiness = burstiness.as_ref().map_or(Ok(1.0), values::burstiness);
+        let arrivals = burstiness.map(Arrivals::of_burstiness).unwrap_or_else(|problem| {
+            wrong(format!("burstiness {problem}"));
+            Arrivals::Poisson
+        });
+        let mut lengths = |key, given: &Value| {
+            own_lengths(&given.to_string()).unwrap_or_else(|problem| {
+                wrong(format!("{key} `{given}` {problem}"));
+                Lengths::Drawn(Distribution::constant(1.0))
+            })
+        };
+        let (input, output) = (lengths("input", input), lengths("output", output));
+        let objectives = goodput.as_deref().map_or(Ok(Vec::new()), request_objective::parse);
+        let goodput = objectives.unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| wrong(format!("goodput: {error}")));
+            Vec::new()
+        });
+        for objective in goodput.iter().filter(|objective| spec.lacks_stream(objective.metric)) {
+            wrong(format!("goodput: `{}` cannot be judged without streaming", objective.text));
+        }
+        ClassPlan {
+            arrivals: ClassArrivals { name: name.clone(), rate, arrivals },
+            input,
+            output,
+            body: body.clone().unwrap_or_default(),
+            goodput,
+            alone: alone.unwrap_or(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_written_as_a_table_or_as_a_text() {
+        let text = "chat; rate=4; input=512; output=lognormal:128,64; body={\"priority\":0}; \
+                    goodput=ttft<500ms,tpot<50ms; alone";
+        let table = r#"{"name": "chat", "rate": "4", "input": "512", "output": "lognormal:128,64",
+            "body": {"priority": 0}, "goodput": "ttft<500ms,tpot<50ms", "alone": true}"#;
+        let read: ClassSpec = serde_json::from_str(table).expect("a table");
+        assert_eq!(text.parse(), Ok(read));
+        for (wrong, told) in [
+            ("chat; rate=4; input=512", "missing field `output`"),
+            ("chat; rate=4; input=1; output=1; lenght=3", "unknown field `lenght`"),
+            ("chat; rate=4; rate=5; input=1; output=1", "gives rate twice"),
+            ("chat; rate=4; input=1; output=1; body={", "body: EOF"),
+        ] {
+            let problem = wrong.parse::<ClassSpec>().unwrap_err();
+            assert!(problem.contains(told), "{wrong}: {problem}");
+        }
+    }
+
+    #[test]
+    fn all_mistakes_of_classes_are_told_with_their_names() {
+        let class = |text: &str| text.parse::<ClassSpec>().expect(text);
+        let spec = Spec {
+            class: Some(vec![
+                class("chat; rate=0; input=many; output=8; goodput=speed<1"),
+                class("chat; rate=1; input=8; output=8; burstiness=-1"),
+            ]),
+            requests: Some(8),
+            input_lengths: Some(vec![8]),
+            ..Spec::default()
+        };
+        let mut mistakes = Mistakes::default();
+        spec.classes(&mut mistakes).expect("classes");
+        let told: Vec<String> = mistakes.0.iter().map(ToString::to_string).collect();
+        for expected in [
+            "input_lengths (--input-lengths): is not used", "chat is given twice", "chat: rate `0`",
+            "chat: input `many`", "chat: goodput: ", "chat: burstiness",
+        ] {
+            assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:?}");
+        }
+    }
+}
