@@ -1,6 +1,7 @@
 //! Descriptions of the measured server, of the machine and its GPUs, and of the program that measures.
 
 mod facts;
+mod startup;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::visible;
 pub use facts::{Facts, Origin, Side};
+pub use startup::{PhaseSource, StartPhase, Startup};
 
 /// A program and its version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct Target {
     pub servers: Vec<String>,
     /// Additional properties, and why the run was made.
     pub facts: Facts,
+    /// How the server became ready; `None` if this run did not start it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup: Option<Startup>,
 }
 
 impl Target {
@@ -63,6 +68,7 @@ impl Target {
             profile: self.profile.as_deref().map(visible::name),
             servers: self.servers.iter().map(|name| visible::name(name)).collect(),
             facts: facts.collect::<BTreeMap<_, _>>().into(),
+            startup: self.startup.map(Startup::with_short_names),
         }
     }
 }

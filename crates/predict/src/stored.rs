@@ -340,8 +340,6 @@ fn header(
         others.insert(format!("caveat_{}", number + 1), caveat);
     }
     let target = Target {
-        servers: Vec::new(),
-        url: String::new(),
         dialect: "none".to_owned(),
         engine: Some(profile.engine.clone()),
         engine_version: Some(profile.engine_version.clone()),
@@ -354,6 +352,7 @@ fn header(
             others,
             ..Facts::default()
         },
+        ..Target::default()
     };
     Ok(header::of_run(plan, target, Environment::default(), TimeOrigin::Zero))
 }

@@ -17,6 +17,7 @@ mod measures;
 mod number;
 mod plan_toml;
 mod ranking;
+mod startup;
 mod text_table;
 
 pub mod csv;
@@ -64,5 +65,6 @@ pub use label::{notice, notice_of, title};
 pub(crate) use number::{MISSING, count, significant};
 pub use plan_toml::{plan_toml, spec_toml};
 pub use plot::PlotFiles;
+pub use startup::startup;
 pub use text_table::{Align, Entry, Table, left, right};
 pub use trace::Traces;

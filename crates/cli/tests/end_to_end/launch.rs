@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::{Engine, PATIENCE_S, Running, folder, inferometer, told};
+use crate::support::{Engine, PATIENCE_S, Running, fits_its_schema, folder, inferometer, told};
 
 /// Writes a plan with small cells and a server to start. `cells` are the input lengths as TOML.
 fn write_plan(folder: &Path, cells: &str, server: &str) {
@@ -40,6 +40,39 @@ fn a_launched_server_is_measured_and_its_arguments_and_log_are_stored() {
     assert_eq!(summary["target"]["facts"]["--max-num-seqs"], "4");
     let log = fs::read_to_string(folder.path().join("out/server.log")).expect("its log");
     assert!(log.contains("listening on"), "{log}");
+}
+
+#[test]
+fn a_launched_server_states_the_phases_of_its_log_and_when_it_gave_its_first_token() {
+    let folder = folder();
+    write_plan(
+        folder.path(),
+        "[16]",
+        "ready_url = '/health'\ncommand = '''echo Load weight end. elapsed=9999.00 s; exec \
+         {inferometer} engine --listen {host}:{port} --speed 100'''",
+    );
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--out", "out"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let summary = fs::read(folder.path().join("out/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    fits_its_schema(&summary);
+    let startup = &summary["target"]["startup"];
+    let time = |place: &str| startup.pointer(place).and_then(Value::as_f64).expect("a time");
+    let places = ["/port_s/1", "/ready_s/1", "/request_s", "/first_token_s"];
+    assert!(places.map(time).is_sorted() && time("/ready_s/0") <= time("/ready_s/1"), "{startup}");
+    // The absurd length in the log cannot be longer than the start so far. If the line was read within half a
+    // millisecond, the phase is too short to be stated.
+    let phases = startup["phases"].as_array().expect("phases");
+    assert!(phases.iter().all(|it| it["name"] == "weights" && it["from"] == "stated"), "{startup}");
+    let of_phases: f64 = phases.iter().filter_map(|it| it["seconds"].as_f64()).sum();
+    assert!((of_phases + time("/rest_s") - time("/ready_s/1")).abs() < 0.002, "{startup}");
+    assert!(told.contains("server ready after") && told.contains("first token after"), "{told}");
+    let report = fs::read_to_string(folder.path().join("out/report.md")).expect("a report");
+    assert!(report.contains("**Start**: ready after"), "{report}");
+    let shown = inferometer(folder.path(), &["show", "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("one document");
+    assert_eq!(shown["target"]["startup"], *startup);
 }
 
 #[test]

@@ -34,6 +34,10 @@ fn an_argument_sweep_measures_each_combination_once_per_round_and_reports_each_e
         runs.iter().filter_map(|run| run["target"]["facts"]["variant"].as_str()).collect();
     assert_eq!(variants[0], variants[7]);
     assert_eq!(variants[3], variants[4]);
+    let starts: Vec<_> =
+        runs.iter().map(|run| run["target"]["startup"]["start"].as_u64()).collect();
+    let [once, again] = [Some(1), Some(2)];
+    assert_eq!(starts, [once, once, once, once, None, again, again, again]);
     let effects = document["effects"].as_array().expect("effects");
     let of = |value: &str| {
         effects

@@ -13,7 +13,7 @@ use inferometer_model::{Finding, Severity};
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::{
     MISSING, Table, Traces, answers, chart::Chart, cost, extra_tables, headline, label, left, mark,
-    published, right, table,
+    published, right, startup, table,
 };
 
 /// The inputs of a report.
@@ -151,6 +151,9 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if let Some(profile) = &target.profile {
         items.push(fact("Profile of the embedded engine", profile));
     }
+    items.extend(
+        target.startup.iter().map(|start| fact("Start", format!("ready {}", startup(start)))),
+    );
     items.extend(target.facts.texts().iter().map(|(name, value)| fact(name, value)));
     // For imported results, the time and the program are those of the import. Only the source knows the time
     // and the program of the measurement.

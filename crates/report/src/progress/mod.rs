@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use derive_more::Display;
 use inferometer_analysis::{PassSummary, SearchAnswer, SweepAnswer};
 use inferometer_model::digits::{counted, percent, significant};
-use inferometer_model::{CellPlan, Finding};
+use inferometer_model::{CellPlan, Finding, target::Startup};
 use inferometer_plan::search::Over;
 use serde::Serialize;
 
@@ -48,6 +48,9 @@ pub enum Notice {
         last_line.as_ref().map_or("no new log line".to_owned(), |line| format!("last log line: {line}"))
     )]
     ServerNotReady { waited_s: u64, last_line: Option<String> },
+    /// The started server is ready, and has answered its first request.
+    #[display("server ready {}", crate::startup(startup))]
+    ServerReady { startup: Startup },
     /// A server that the plan does not start is not ready yet.
     #[display("waiting for the server, {waited_s} of {wait_s:.0} s: {why}")]
     WaitingForServer { waited_s: u64, wait_s: f64, why: String },

@@ -24,6 +24,14 @@ fn before_the_measurement() -> Vec<Notice> {
         Notice::ServerStarting { command: vec![of("vllm"), of("serve"), of("m")] },
         Notice::ServerNotReady { waited_s: 10, last_line: None },
         Notice::ServerNotReady { waited_s: 20, last_line: Some(of("Loading weights")) },
+        Notice::ServerReady {
+            startup: Startup {
+                start: 1,
+                ready_s: [41.0, 41.25],
+                rest_s: 41.25,
+                ..Startup::default()
+            },
+        },
         Notice::WaitingForServer { waited_s: 5, wait_s: 60.0, why: of("http://a:1: refused") },
         Notice::ServerStartedAgain,
         Notice::ServerEnding,

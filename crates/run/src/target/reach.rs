@@ -260,6 +260,7 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: ServerI
         profile,
         servers: Vec::new(),
         facts,
+        startup: None,
     }
     .with_short_names()
 }

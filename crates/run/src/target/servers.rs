@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::{cell::RefCell, collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
 
-use inferometer_model::Url;
+use inferometer_model::{Nanos, Url, target::Startup};
 use inferometer_plan::LaunchPlan;
 use inferometer_report::progress::Notice;
 use inferometer_servers::launch::{LaunchError, LaunchedServer, ReadyWait, ServerFiles, Usage};
@@ -39,13 +39,17 @@ pub struct Death {
 #[derive(Default)]
 pub struct Servers {
     running: Option<Running>,
-    /// How many servers were started so far, to distinguish their files.
-    started: u32,
+    /// The plans of all servers that were started so far. Their number distinguishes their files.
+    started: Vec<LaunchPlan>,
 }
 
 struct Running {
     plan: LaunchPlan,
     server: LaunchedServer,
+    /// Whether the start was told to the user.
+    is_told: bool,
+    /// The start, from its first answer until it belongs to a run.
+    startup: Option<Startup>,
 }
 
 /// The inputs for starting a server, in addition to its plan.
@@ -91,7 +95,12 @@ impl Servers {
         let folder = dead.server.files().log.parent().unwrap_or(start.folder).to_owned();
         drop(dead.server);
         start.events.say(&Notice::ServerStartedAgain);
-        self.start(&dead.plan, &at, Start { folder: &folder, ..start }).map(drop)
+        self.start(&dead.plan, &at, Start { folder: &folder, ..start })?;
+        if let Some(running) = &mut self.running {
+            // No first requests follow, so the time to the first token is unknown.
+            running.is_told = true;
+        }
+        Ok(())
     }
 
     fn start(
@@ -100,8 +109,8 @@ impl Servers {
         at: &LaunchPlan,
         Start { folder, stop, events, program, headers }: Start<'_>,
     ) -> Result<Url, RunError> {
-        self.started += 1;
-        let name = format!("server-{}-{}", std::process::id(), self.started);
+        self.started.push(plan.clone());
+        let name = format!("server-{}-{}", std::process::id(), self.started.len());
         let place = ServerFiles {
             log: folder.join(format!("{name}.log")),
             usage: folder.join(format!("{name}-usage.csv")),
@@ -125,7 +134,7 @@ impl Servers {
         let patience = ReadyWait { stop, report: &report };
         server.wait_until_ready(&patience).map_err(failed)?;
         let url = server.url.clone();
-        self.running = Some(Running { plan: plan.clone(), server });
+        self.running = Some(Running { plan: plan.clone(), server, is_told: false, startup: None });
         Ok(url)
     }
 
@@ -161,6 +170,24 @@ impl Servers {
         };
         running.server.set_files(place);
         Ok(())
+    }
+
+    /// Tells the user how the server became ready, once for each start. `answer`: when the first request that was
+    /// answered was sent, and when its first token arrived.
+    pub fn tell_startup(&mut self, answer: Option<[Nanos; 2]>, events: &Events) {
+        let Some(running) = self.running.as_mut().filter(|running| !running.is_told) else {
+            return;
+        };
+        let Some(startup) = running.server.startup(answer) else { return };
+        let starts = self.started.iter().filter(|plan| **plan == running.plan).count();
+        let startup = Startup { start: starts as u32, ..startup };
+        events.say(&Notice::ServerReady { startup: startup.clone() });
+        (running.is_told, running.startup) = (true, Some(startup));
+    }
+
+    /// How the server became ready, for the first run that it serves; `None` for its other runs.
+    pub fn take_startup(&mut self) -> Option<Startup> {
+        self.running.as_mut()?.startup.take()
     }
 
     /// The server's use of the machine, as last observed.

@@ -3,10 +3,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use inferometer_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// The server that a guard starts, and how the guard ends it. This is the first line of the guard's standard
-/// input. The rest of the input is ignored; when the input ends, the guard ends the server.
+/// input. Another line ends the search for phases in the log; when the input ends, the guard ends the server.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct GuardConfig {
     /// The command to start: the program and its arguments.
@@ -35,13 +36,15 @@ pub(crate) struct GuardConfig {
 pub(crate) enum Event {
     /// The server could not be started.
     NotStarted(String),
-    /// The server runs with this process id.
-    Started(u32),
+    /// The server runs. The instant is just before its process began.
+    Started(Nanos),
     /// A line with the text of [`GuardConfig::ready_line`] was in the log.
     ReadyLine,
     /// A line of the server's log, at most one per second, to show progress to a waiting user. Also a message
     /// that the log cannot be written.
     Line(String),
+    /// A line of the server's log that shows a phase of its start, and the instant at which it was read.
+    PhaseLine(Nanos, String),
     /// The server's resource use.
     Usage(Usage),
     /// The first process of the server has ended. The guard is ending the remaining processes.

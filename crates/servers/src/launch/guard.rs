@@ -12,7 +12,7 @@ use inferometer_net::{
 };
 
 use crate::launch::event::{Event, GuardConfig, ServerExit, Usage};
-use crate::{launch::log::Log, launch::tree::Tree};
+use crate::{launch::log::Log, launch::phases::Phases, launch::tree::Tree};
 
 /// How often resource use is sampled. A sample takes some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);
@@ -28,9 +28,11 @@ const LOG_QUEUE: usize = 64;
 
 /// The events that the guard waits for.
 enum GuardEvent {
-    /// The server wrote to its log.
-    Output(Vec<u8>),
+    /// The server wrote this to its log. It was read at this instant.
+    Output(Nanos, Vec<u8>),
     LogEnded,
+    /// The phases of the start are complete.
+    Measured,
     /// The server's first process has ended.
     Exited(String),
     /// No descendant is left.
@@ -57,6 +59,7 @@ pub fn guard() -> io::Result<()> {
     let on_signal = sender.clone();
     // A signal to the guard ends the server.
     ctrlc::set_handler(move || end_on_signal(&on_signal)).map_err(no_handler)?;
+    let began = monotonic_now();
     let (reader, pid) = match start(&config) {
         Ok(started) => started,
         Err(error) => {
@@ -70,7 +73,7 @@ pub fn guard() -> io::Result<()> {
         send(&Event::NotStarted(error.to_string()));
         return Ok(());
     }
-    send(&Event::Started(pid));
+    send(&Event::Started(began));
     let mut guard = Guard {
         pid,
         config,
@@ -80,6 +83,7 @@ pub fn guard() -> io::Result<()> {
         usage_file,
         peak_rss_bytes: 0,
         line_at: Nanos::ZERO,
+        phases: Some(Phases::known()),
         ready_line_seen: false,
         ending: Ending::NotYet,
     };
@@ -132,7 +136,8 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) -> i
         loop {
             match reader.read(&mut buffer) {
                 Ok(count @ 1..) => {
-                    if log.send(GuardEvent::Output(buffer[..count].to_vec())).is_err() {
+                    let at = monotonic_now();
+                    if log.send(GuardEvent::Output(at, buffer[..count].to_vec())).is_err() {
                         return;
                     }
                 }
@@ -147,6 +152,7 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) -> i
         let mut buffer = String::new();
         while io::stdin().read_line(&mut buffer).is_ok_and(|count| count > 0) {
             buffer.clear();
+            let _ = input.send(GuardEvent::Measured);
         }
         let _ = input.send(GuardEvent::End);
     })?;
@@ -173,6 +179,8 @@ struct Guard {
     peak_rss_bytes: u64,
     /// When a line of the log was last sent to the launching process.
     line_at: Nanos,
+    /// The phases that are searched for in the log; `None` when the start is over, so that passes are not disturbed.
+    phases: Option<Phases>,
     ready_line_seen: bool,
     ending: Ending,
 }
@@ -196,8 +204,9 @@ impl Guard {
         let mut sample_at = monotonic_now() + SAMPLE_EVERY;
         loop {
             match events.recv_timeout(self.wait_time(sample_at)) {
-                Ok(GuardEvent::Output(bytes)) => self.add_output(&bytes),
+                Ok(GuardEvent::Output(at, bytes)) => self.add_output(at, &bytes),
                 Ok(GuardEvent::LogEnded) => self.log_ended = true,
+                Ok(GuardEvent::Measured) => self.phases = None,
                 Ok(GuardEvent::Exited(how)) => {
                     exited = true;
                     self.read_rest_of_log(events);
@@ -226,14 +235,21 @@ impl Guard {
         if self.ending == Ending::NotYet { until_sample } else { until_sample.min(SIGNAL_EVERY) }
     }
 
-    fn add_output(&mut self, bytes: &[u8]) {
+    fn add_output(&mut self, at: Nanos, bytes: &[u8]) {
         let mut last = None;
+        let mut of_phases = Vec::new();
         let ready = self.config.ready_line.as_deref().filter(|_| !self.ready_line_seen);
         let mut is_ready = false;
         let written = self.log.push(bytes, |line| {
             is_ready |= ready.is_some_and(|wanted| line.contains(wanted));
             last = Some(line.to_owned());
+            if self.phases.as_ref().is_some_and(|phases| phases.are_in(line)) {
+                of_phases.push(line.to_owned());
+            }
         });
+        for line in of_phases {
+            send(&Event::PhaseLine(at, line));
+        }
         if let Err(error) = written {
             send(&Event::Line(format!("(the log cannot be written: {error})")));
         }
@@ -253,11 +269,11 @@ impl Guard {
         let until = monotonic_now() + LOG_TIMEOUT;
         while !self.log_ended {
             match events.recv_timeout(until.since(monotonic_now())) {
-                Ok(GuardEvent::Output(bytes)) => self.add_output(&bytes),
+                Ok(GuardEvent::Output(at, bytes)) => self.add_output(at, &bytes),
                 Ok(GuardEvent::LogEnded) => self.log_ended = true,
                 Ok(GuardEvent::AllGone) => self.all_gone = true,
                 // The server has ended already.
-                Ok(GuardEvent::End | GuardEvent::Exited(_)) => {}
+                Ok(GuardEvent::End | GuardEvent::Exited(_) | GuardEvent::Measured) => {}
                 Err(_) => return,
             }
         }

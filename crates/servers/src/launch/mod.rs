@@ -12,6 +12,8 @@
 mod error;
 mod event;
 mod log;
+mod marks;
+mod phases;
 mod tree;
 
 pub mod guard;

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::{ffi::OsStr, io::Write, os::unix::process::CommandExt, time::Duration};
 
-use inferometer_model::Url;
+use inferometer_model::{Nanos, Url, target::Startup};
 use inferometer_net::http::client::{Client, ServerAccess};
 use inferometer_net::{free_port, monotonic_now, thread};
 use inferometer_plan::{LaunchPlan, shell};
 
 use crate::launch::event::{Event, GuardConfig, ServerExit, Usage};
-use crate::{launch::error::LaunchError, launch::guard::listen, probe::probe};
+use crate::launch::{error::LaunchError, guard::listen, marks::StartMarks, phases::Phases};
+use crate::probe::probe;
 
 /// The longest time between two checks whether a starting server is ready, without the duration of a check.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
@@ -53,6 +54,7 @@ pub struct LaunchedServer {
     files: ServerFiles,
     ended: Option<ServerExit>,
     usage: Usage,
+    marks: StartMarks,
     line_seen: bool,
     last_line: Option<String>,
     /// The address at which the server listens.
@@ -124,6 +126,7 @@ impl LaunchedServer {
             files: files.clone(),
             ended: None,
             usage: Usage::default(),
+            marks: StartMarks::default(),
             line_seen: false,
             last_line: None,
             url,
@@ -191,14 +194,21 @@ impl LaunchedServer {
     }
 
     /// The plan's first condition of readiness that is not met; `None` if the server is ready.
-    fn missing(&self) -> Option<String> {
+    fn missing(&mut self) -> Option<String> {
+        let began = monotonic_now();
+        let missing = self.first_missing(began);
+        self.marks.ready.add(began, monotonic_now(), missing.is_none());
+        missing
+    }
+
+    fn first_missing(&mut self, began: Nanos) -> Option<String> {
         if let Some(line) = self.plan.ready_line.as_ref().filter(|_| !self.line_seen) {
             return Some(format!("no line of its log contains `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
-        let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &ServerAccess::default())
-            .and_then(|server| server.get(path));
-        match answer {
+        let server = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &ServerAccess::default());
+        self.marks.port.add(began, monotonic_now(), server.is_ok());
+        match server.and_then(|server| server.get(path)) {
             Ok(answer) if (200..300).contains(&answer.status) => None,
             Ok(answer) => Some(format!("{}{path} answers {}", self.url, answer.status)),
             Err(error) => Some(error.to_string()),
@@ -221,7 +231,9 @@ impl LaunchedServer {
             Event::Line(line) => self.last_line = Some(line),
             Event::Usage(usage) => self.usage = usage,
             Event::Ended(ended) => self.ended = Some(ended),
-            Event::Started(_) | Event::NotStarted(_) => {}
+            Event::Started(at) => self.marks.began = Some(at),
+            Event::PhaseLine(at, line) => self.marks.add_line(at, line),
+            Event::NotStarted(_) => {}
         }
     }
 
@@ -250,6 +262,17 @@ impl LaunchedServer {
             }
         }
         self.has_ended()
+    }
+
+    /// How the server became ready; `None` before it is. `answer`: when the first request that was answered was sent,
+    /// and when its first token arrived. The guard then stops searching the log for phases.
+    pub fn startup(&mut self, answer: Option<[Nanos; 2]>) -> Option<Startup> {
+        self.has_ended();
+        if let Some(input) = &mut self.lifeline {
+            // If the guard has ended, `has_ended` reports this.
+            let _ = writeln!(input, "measured");
+        }
+        self.marks.startup(&Phases::known(), answer)
     }
 
     /// The server's resource use, as last reported.

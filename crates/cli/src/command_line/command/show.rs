@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::stored::{plan_of, row_json};
 use clap::Args;
 use inferometer_plan::{Plan, TargetPlan, shell, spec::PriceKeys};
-use inferometer_report::{plan_toml, terminal};
+use inferometer_report::{plan_toml, startup, terminal};
 use inferometer_run::results::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
@@ -186,6 +186,9 @@ impl Shown<'_> {
         fact("model", &what(row));
         fact("target", &target(run));
         fact("facts", &facts(run));
+        if let Some(start) = &run.target.startup {
+            fact("start", &format!("ready {}", startup(start)));
+        }
         fact("environment", &environment(run));
         fact("tokenizer", run.environment.tokenizer.as_deref().unwrap_or(""));
         fact("salt", run.environment.salt.as_deref().unwrap_or(""));

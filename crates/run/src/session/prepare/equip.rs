@@ -72,6 +72,7 @@ pub(crate) fn equip<N: Network>(
         first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)
     });
     let first = first.map_err(|error| if_interrupted(request, error))?;
+    servers.tell_startup(first.seen.first_answer, events);
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }

@@ -71,8 +71,9 @@ pub(super) fn prepare<'a, N: Network>(
     let RunRequest { plan, context, events } = request;
     let CheckedPlan { tokenizer, outputs, store, longest, estimate } = CheckedPlan::of(request)?;
     let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
-    let Equipped { ready, observer, mut findings, counter, mut prompts, mut runner, first } =
+    let Equipped { mut ready, observer, mut findings, counter, mut prompts, mut runner, first } =
         equipped;
+    ready.target.startup = servers.take_startup();
     // Only now is it known that the server accepts the model.
     messages::measuring(events, &ready.target, plan);
     if let Some(run) = outputs.replaced() {

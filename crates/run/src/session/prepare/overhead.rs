@@ -6,7 +6,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use inferometer_drive::{Live, Recorder};
 use inferometer_model::source::Prepared;
-use inferometer_model::{Bound, CellPlan, Finding, Outcome, PassPlan, Record, Request, code};
+use inferometer_model::{
+    Bound, CellPlan, Finding, Nanos, Outcome, PassPlan, Record, Request, code,
+};
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
@@ -28,6 +30,8 @@ pub struct Overhead {
     pub findings: Vec<Finding>,
     /// The record of the last completed request, to estimate how long the run takes.
     pub last_complete: Option<Record>,
+    /// When the first request that completed was sent, and when its first token arrived; `None` if none completed.
+    pub first_answer: Option<[Nanos; 2]>,
     /// The first refusal, if the server refused both requests.
     pub refused: Option<Refusal>,
 }
@@ -117,6 +121,7 @@ pub fn measure(
         tokens,
         findings,
         refused: refusals.and_then(|refusals| refusals.into_iter().next()),
+        first_answer: records.iter().find_map(answered),
         last_complete: records.into_iter().rfind(|record| record.outcome.is_complete()),
     })
 }
@@ -154,6 +159,13 @@ pub fn time_of(
 /// The latency of a completed request.
 fn taken(record: &Record) -> Option<Duration> {
     Some(record.ended?.since(record.send_start?)).filter(|_| record.outcome.is_complete())
+}
+
+/// When a completed request was sent, and when its first token arrived; of an answer without tokens, its end.
+fn answered(record: &Record) -> Option<[Nanos; 2]> {
+    let token = record.events.iter().find(|event| event.kind.is_token());
+    let answered = token.map(|token| record.arrival(token)).or(record.ended)?;
+    Some([record.send_start?, answered]).filter(|_| record.outcome.is_complete())
 }
 
 /// The maximum length of a short prompt, in tokens. A server needs notably more time for a longer prompt than for the
@@ -290,4 +302,22 @@ pub fn template_not_counted() -> Finding {
         "--count-template: the number of tokens that the server adds could not be determined, so \
             the template is not included",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::EventKind::{Done, Role, Text};
+    use inferometer_model::fixture::{ms, stream};
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_answered_by_its_first_token_and_without_tokens_by_its_end() {
+        let tokens = stream(10.0, &[(20.0, Role, None), (50.0, Text, None), (60.0, Text, None)]);
+        let none = stream(10.0, &[(70.0, Done, None)]);
+        let failed = Record { outcome: Outcome::ServerError, ..tokens.clone() };
+        for (record, answer) in [(tokens, Some(50.0)), (none, Some(70.0)), (failed, None)] {
+            assert_eq!(answered(&record), answer.map(|at| [ms(10.0), ms(at)]));
+        }
+    }
 }
