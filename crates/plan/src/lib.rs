@@ -21,8 +21,9 @@ mod resolve;
 pub use parts::{
     AdapterPlan, AgentsPlan, Answers, AudioPlan, AudioSource, Balance, ClassPlan, ClassesPlan,
     DrawnPlan, ImageFormat, ImageKind, ImageSize, ImageSource, ImagesPlan, JPEG_QUALITY,
-    LaunchPlan, Lengths, MediaPlan, MetricsAt, ObservePlan, PoolingPlan, PrefixPlan, Repeat,
-    RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow, Warmup,
+    LaunchPlan, LengthPair, Lengths, MediaPlan, MetricsAt, ObservePlan, PoolingPlan, PrefixPlan,
+    Repeat, RowsFormat, RowsPlan, SpreadPlan, TargetPlan, TraceFormat, TracePlan, TraceWindow,
+    Warmup,
 };
 pub use procedure::Procedure;
 pub use resolve::{Plan, Timeouts};

@@ -1,5 +1,7 @@
 //! The resolved options of prompts of seeded words: lengths that vary, and shared prefixes.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::load::distribution::Distribution;
@@ -33,6 +35,29 @@ pub enum Lengths {
         /// The file.
         file: String,
     },
+    /// One of the two lengths of pairs. Then both axes have the same pairs, and each request has one pair.
+    Pairs(Vec<LengthPair>),
+}
+
+/// An input length and an output length that requests have together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LengthPair {
+    /// Prompt tokens, without a shared prefix.
+    pub input: Distribution,
+    /// Output tokens.
+    pub output: Distribution,
+    /// The weight of the pair; its share of the requests is its weight divided by the sum of all weights.
+    pub weight: f64,
+}
+
+impl fmt::Display for LengthPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = |length: &Distribution| match length {
+            Distribution::Normal { mean, deviation } => format!("{mean}|{deviation}"),
+            other => other.to_string(),
+        };
+        write!(f, "{} x {}", length(&self.input), length(&self.output))
+    }
 }
 
 impl Lengths {

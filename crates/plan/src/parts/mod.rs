@@ -17,7 +17,7 @@ mod trace;
 pub use adapters::AdapterPlan;
 pub use agents::{AgentsPlan, Answers};
 pub use classes::{ClassPlan, ClassesPlan};
-pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
+pub use drawn::{DrawnPlan, LengthPair, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use media::{
     AudioPlan, AudioSource, ImageFormat, ImageKind, ImageSize, ImageSource, ImagesPlan,

@@ -15,7 +15,7 @@ pub(super) fn set(plan: &mut Plan) {
         let ratio = match &plan.workload {
             WorkloadPlan::Drawn(drawn) => match of(drawn) {
                 Lengths::Around { ratio } => *ratio,
-                Lengths::Drawn(_) | Lengths::Histogram { .. } => return None,
+                _ => return None,
             },
             _ => 0.0,
         };

@@ -7,6 +7,7 @@ mod cells;
 mod context;
 mod conversations;
 mod passes;
+mod pooling;
 mod repeats;
 mod search;
 mod spelled_out;
@@ -20,7 +21,6 @@ use std::time::Duration;
 use inferometer_model::load::Abandon;
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
-use inferometer_model::pooled::is_pooling;
 use inferometer_model::request::{asks_for_form, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
@@ -280,34 +280,6 @@ impl Spec {
             stream: self.stream.unwrap_or(!pools),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }
-    }
-
-    /// Whether the dialect has no output tokens.
-    pub(crate) fn pools(&self) -> bool {
-        self.dialect.as_deref().is_some_and(is_pooling)
-    }
-
-    /// The inputs of requests without output tokens, which only some workloads have.
-    fn pooling(&self, mistakes: &mut Mistakes) -> Option<PoolingPlan> {
-        let pooling = self.pooling.resolve(self.dialect.as_deref(), mistakes)?;
-        if self.ab.is_some() {
-            mistakes
-                .add("dialect", "has no output, but a comparison in blocks is of generated text");
-        }
-        let workload = self.workload.name();
-        if !["random", "prefix", "jsonl", "csv", "parquet"].contains(&workload) {
-            mistakes.add(
-                "workload",
-                format!("{workload} has no inputs for this --dialect; use random, prefix or rows"),
-            );
-        }
-        for key in self.given(&[
-            "temperature", "ignore_eos", "stream", "split_think", "output_lengths", "output_length",
-        ]) {
-            mistakes
-                .add(key, "is not used: answers of this --dialect have no output; leave it out");
-        }
-        Some(pooling)
     }
 
     /// The media of requests. Requests that wait for each other, and requests that are written to a file, have none.

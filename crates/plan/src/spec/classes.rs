@@ -181,8 +181,12 @@ mod tests {
         spec.classes(&mut mistakes).expect("classes");
         let told: Vec<String> = mistakes.0.iter().map(ToString::to_string).collect();
         for expected in [
-            "input_lengths (--input-lengths): is not used", "chat is given twice", "chat: rate `0`",
-            "chat: input `many`", "chat: goodput: ", "chat: burstiness",
+            "input_lengths (--input-lengths): is not used",
+            "chat is given twice",
+            "chat: rate `0`",
+            "chat: input `many`",
+            "chat: goodput: ",
+            "chat: burstiness",
         ] {
             assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:?}");
         }

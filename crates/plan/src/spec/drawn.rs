@@ -18,7 +18,9 @@ pub struct DrawnKeys {
     pub range_ratio: Option<f64>,
     /// Distribution of input lengths in tokens, instead of --input-lengths: uniform:LEAST..MOST,
     /// normal:MEAN,DEVIATION, lognormal:MEAN,DEVIATION, exponential:MEAN, histogram:FILE (lines of
-    /// LENGTH WEIGHT or LEAST..MOST WEIGHT) (random)
+    /// LENGTH WEIGHT or LEAST..MOST WEIGHT). Or pairs of an input and an output length that requests
+    /// have together, with weights: 'pairs:256,128:60;512,512:40'; 256|10 is a mean and a deviation
+    /// (random)
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     pub input_distribution: Option<String>,
     /// Distribution of output lengths, in the form of --input-distribution (random)
@@ -46,6 +48,8 @@ pub struct DrawnKeys {
     pub warm_share: Option<f64>,
 }
 
+/// The beginning of pairs of lengths.
+const PAIRS: &str = "pairs:";
 /// The default number of groups of the workload `prefix`.
 const GROUPS: u32 = 8;
 
@@ -70,13 +74,28 @@ impl DrawnKeys {
             }),
         };
         let input = lengths("input_distribution", input_distribution);
-        let output = lengths("output_distribution", output_distribution);
+        let mut output = lengths("output_distribution", output_distribution);
+        if matches!(output, Lengths::Pairs(_)) {
+            mistakes
+                .add("output_distribution", "is a list of pairs; give it as --input-distribution");
+        } else if matches!(input, Lengths::Pairs(_)) {
+            if output_distribution.is_some() {
+                let problem = "is not used: the pairs of --input-distribution have output lengths";
+                mistakes.add("output_distribution", problem);
+            }
+            output = input.clone();
+        }
         if range_ratio.is_some() && input.is_own() && output.is_own() {
             mistakes.add("range_ratio", "is not used: both lengths have a distribution");
         }
         let prefix_length = prefix_length.unwrap_or(0);
         let is_plain = ratio == 0.0 && !input.is_own() && !output.is_own() && prefix_length == 0;
         (!is_plain).then_some(DrawnPlan { input, output, prefix_length })
+    }
+
+    /// Whether the lengths are pairs.
+    pub(crate) fn has_pairs(&self) -> bool {
+        self.input_distribution.as_ref().is_some_and(|text| text.starts_with(PAIRS))
     }
 
     /// The options of prompts in groups with a shared prefix.
@@ -124,12 +143,20 @@ impl DrawnKeys {
 pub(super) enum LengthsError {
     #[error("has no file; write histogram:FILE")]
     NoFile,
+    #[error(
+        "is not a list of pairs; write pairs:INPUT,OUTPUT:WEIGHT;..., such as pairs:256,128:60;512,512:40, \
+         with each pair once and weights above 0"
+    )]
+    NoPairs,
     #[error(transparent)]
     Distribution(#[from] DistributionError),
 }
 
-/// Parses `histogram:FILE`, or a distribution of numbers of tokens.
+/// Parses `histogram:FILE`, `pairs:...`, or a distribution of numbers of tokens.
 pub(super) fn own_lengths(text: &str) -> Result<Lengths, LengthsError> {
+    if let Some(list) = text.strip_prefix(PAIRS) {
+        return super::pairs::parse(list).map(Lengths::Pairs).ok_or(LengthsError::NoPairs);
+    }
     if let Some(file) = text.strip_prefix("histogram:") {
         return match file.is_empty() {
             true => Err(LengthsError::NoFile),
@@ -204,6 +231,39 @@ mod tests {
         );
         for key in ["prefix_length", "prompts_per_group", "warm_share"] {
             assert!(told.iter().any(|told| told.starts_with(key)), "{key}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_lengths_stand_alone_in_the_input_distribution() {
+        let of = |input: &str, output: Option<&str>, range_ratio| {
+            let input_distribution = Some(input.to_owned());
+            let output_distribution = output.map(str::to_owned);
+            let keys = DrawnKeys {
+                input_distribution,
+                output_distribution,
+                range_ratio,
+                ..DrawnKeys::default()
+            };
+            resolved(keys, "random")
+        };
+        let (plan, told) = of("pairs:256,128:60;512,512:40", None, None);
+        let crate::WorkloadPlan::Drawn(plan) = plan else { panic!("{plan:?}") };
+        assert!(matches!(&plan.input, Lengths::Pairs(pairs) if pairs.len() == 2), "{plan:?}");
+        assert_eq!((plan.output, told), (plan.input, vec![]));
+        for (input, output, ratio, expected) in [
+            ("pairs:8,8;8,8", None, None, "`pairs:8,8;8,8` is not a list of pairs; write"),
+            (
+                "pairs:8,8",
+                Some("uniform:2..8"),
+                None,
+                "output_distribution (--output-distribution): is not used",
+            ),
+            ("uniform:2..8", Some("pairs:8,8"), None, "give it as --input-distribution"),
+            ("pairs:8,8", None, Some(0.5), "range_ratio (--range-ratio): is not used"),
+        ] {
+            let told = of(input, output, ratio).1.join("\n");
+            assert!(told.contains(expected), "{told}");
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod limits;
 mod media;
 mod mistakes;
 mod observe;
+mod pairs;
 mod pooling;
 mod price;
 mod rows;

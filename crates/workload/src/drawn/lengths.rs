@@ -4,7 +4,7 @@
 use inferometer_model::{load::distribution::Distribution, stats::seed};
 use inferometer_plan::{Lengths, spec::MAX_LENGTH};
 
-use super::histogram::Histogram;
+use super::{histogram::Histogram, pairs::PairSampler};
 use crate::{PromptScope, WorkloadError};
 
 /// Which length is drawn: the input length or the output length.
@@ -24,6 +24,7 @@ enum Source {
     Around { ratio: f64 },
     Drawn(Distribution),
     Histogram(Histogram),
+    Pairs(PairSampler),
 }
 
 impl LengthSampler {
@@ -33,6 +34,7 @@ impl LengthSampler {
             Lengths::Around { ratio } => Source::Around { ratio: *ratio },
             Lengths::Drawn(distribution) => Source::Drawn(*distribution),
             Lengths::Histogram { file } => Source::Histogram(Histogram::open(file)?),
+            Lengths::Pairs(pairs) => Source::Pairs(PairSampler::new(pairs)),
         };
         Ok(Self { axis, source })
     }
@@ -44,7 +46,7 @@ impl LengthSampler {
             Source::Drawn(Distribution::Uniform { most, .. }) => {
                 Some((most.floor() as u32).min(MAX_LENGTH))
             }
-            Source::Drawn(_) | Source::Histogram(_) => None,
+            Source::Drawn(_) | Source::Histogram(_) | Source::Pairs(_) => None,
         }
     }
 
@@ -56,8 +58,8 @@ impl LengthSampler {
             Axis::Input => "input length",
             Axis::Output => "output length",
         };
-        let (repeat, index) = (scope.repeat.to_string(), index.to_string());
-        let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &index]);
+        let (repeat, number) = (scope.repeat.to_string(), index.to_string());
+        let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &number]);
         match &self.source {
             Source::Around { ratio: 0.0 } => around,
             // L is `around` and r is `ratio`. The range is floor(L (1 - r)) to ceil(L (1 + r)), as in
@@ -69,6 +71,22 @@ impl LengthSampler {
             }
             Source::Drawn(distribution) => distribution.whole(&mut rng, 1).min(MAX_LENGTH),
             Source::Histogram(histogram) => histogram.draw(&mut rng),
+            Source::Pairs(pairs) => {
+                let pair = pairs.of(seed, scope, index);
+                let length = match self.axis {
+                    Axis::Input => &pair.input,
+                    Axis::Output => &pair.output,
+                };
+                length.whole(&mut rng, 1).min(MAX_LENGTH)
+            }
+        }
+    }
+
+    /// The class of the request with this index in a scope, if its lengths are one of several pairs.
+    pub fn class(&self, seed: u64, scope: &PromptScope, index: u64) -> Option<&str> {
+        match &self.source {
+            Source::Pairs(pairs) => pairs.name(seed, scope, index),
+            _ => None,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod classes;
 mod histogram;
 mod lengths;
+mod pairs;
 mod prefix;
 mod words;
 
@@ -53,7 +54,7 @@ impl Workload for Drawn {
                 input: (self.prefix_length + draw(&self.input, around)).max(least),
                 output: draw(&self.output, cell.output_length),
                 group: (self.prefix_length > 0).then_some(0),
-                class: None,
+                class: self.input.class(context.seed, scope, index),
             }
         });
         words::requests(wanted, self.prefix_length, &shapes.collect::<Vec<_>>())

@@ -87,7 +87,7 @@ impl Workload for PrefixGroups {
             let CellPlan { input_length: input, output_length: output } = cell;
             Shape { input, output, group, class: Some(class) }
         };
-        let shapes: Vec<Shape> =
+        let shapes: Vec<Shape<'_>> =
             self.assign(context.seed, scope, count).into_iter().map(shape).collect();
         words::requests(wanted, self.0.prefix_length, &shapes)
     }

@@ -1,11 +1,11 @@
 //! Tests of lengths that vary and of shared prefixes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::load::distribution::Distribution;
 use inferometer_model::request::Request;
-use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
+use inferometer_plan::{DrawnPlan, LengthPair, Lengths, PrefixPlan, WorkloadPlan};
 use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};
 
 use crate::support::{cell, ids, place, spec};
@@ -56,6 +56,42 @@ fn each_request_has_exactly_the_sampled_length_as_text_and_as_token_ids() {
         assert_eq!(varies, !matches!(plan, WorkloadPlan::Prefix(_)), "{}", plan.name());
         assert_eq!(texts[..30], built(&plan, PromptForm::Text, 30));
     }
+}
+
+/// The output lengths of the first requests with these pairs and seed 1.
+const FIRST_OUTPUTS: [u32; 12] = [9, 4, 9, 9, 4, 9, 9, 4, 4, 9, 4, 9];
+
+/// The plan of two pairs of lengths: three requests in four have 30 and 4 tokens, the others about 60 and 9.
+fn pairs(prefix_length: u32) -> WorkloadPlan {
+    let constant = Distribution::constant;
+    let normal = |mean, deviation| Distribution::Normal { mean, deviation };
+    let pairs = vec![
+        LengthPair { input: constant(30.0), output: constant(4.0), weight: 60.0 },
+        LengthPair { input: normal(60.0, 2.0), output: constant(9.0), weight: 20.0 },
+    ];
+    let (input, output) = (Lengths::Pairs(pairs.clone()), Lengths::Pairs(pairs));
+    WorkloadPlan::Drawn(DrawnPlan { input, output, prefix_length })
+}
+
+#[test]
+fn requests_have_both_lengths_of_one_pair_by_its_weight_and_its_name_as_class() {
+    let found = built(&pairs(8), PromptForm::TokenIds, 2_000);
+    let mut of_pair: BTreeMap<&str, u32> = BTreeMap::new();
+    for request in &found {
+        let class = request.class.as_deref().expect("a class");
+        let (inputs, output) = match class {
+            "30 x 4" => (38..=38, 4),
+            "60|2 x 9" => (56..=80, 9),
+            other => panic!("{other}"),
+        };
+        assert!(inputs.contains(&request.input_tokens), "{}", request.input_tokens);
+        assert_eq!(request.output_tokens, output);
+        *of_pair.entry(class).or_default() += 1;
+    }
+    // The number of a pair with the share 3/4 has a standard deviation of 19.
+    assert!(of_pair["30 x 4"].abs_diff(1_500) < 80, "{of_pair:?}");
+    let first: Vec<u32> = found[..12].iter().map(|one| one.output_tokens).collect();
+    assert_eq!(first, FIRST_OUTPUTS, "the same on every machine");
 }
 
 #[test]

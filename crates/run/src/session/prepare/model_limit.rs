@@ -159,6 +159,11 @@ mod tests {
                 json!({"input_lengths": [800], "output_distribution": "lognormal:100,300"}),
                 "the longest request of 800 x own (800 x ",
             ),
+            (json!({"input_distribution": "pairs:900,100;100,900"}), ""),
+            (
+                json!({"input_distribution": "pairs:900,100;100,950:0.5"}),
+                "the longest request (100 x 950)",
+            ),
             (own.clone(), "the longest request (1000 x 100)"),
             (
                 with(&trace, json!({"requests": 3, "concurrency": ["1"]})),
