@@ -96,8 +96,8 @@ impl Requests {
 
     /// Skips the prompts of the warm-up that `run` sends before a cell.
     pub fn warm_up(&mut self, plan: &Plan, cell: CellPlan) {
-        if let Some(bound) = plan.warmup.bound() {
-            self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
+        if let Some(pass) = plan.warmup.pass() {
+            self.cursor.next(cell, "warm-up", 1, &pass);
         }
     }
 

@@ -3,42 +3,52 @@
 use std::time::Duration;
 
 use inferometer_model::json::{form, one_of};
-use inferometer_model::{Bound, time::nanoseconds};
+use inferometer_model::{Bound, PassPlan, time::nanoseconds};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::precision::Precision;
 
-/// Requests that are sent before each cell, one at a time, and are not reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Requests that are sent before each cell and are not reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Warmup {
-    /// A number of requests; 0: no warm-up.
+    /// A number of requests, one at a time; 0: no warm-up.
     Requests(u32),
-    /// Requests until a time has passed.
+    /// Requests, one at a time, until a time has passed.
     Time {
         /// The time.
         #[serde(rename = "duration_ns", serialize_with = "nanoseconds::serialize")]
         duration: Duration,
     },
+    /// The requests of this load.
+    Load(Box<PassPlan>),
 }
 
 impl<'de> Deserialize<'de> for Warmup {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        one_of(from, "a number of requests or a time", |value| match &value["duration_ns"] {
-            Value::Null => form(value).map(Self::Requests),
-            time => nanoseconds::deserialize(time).ok().map(|duration| Self::Time { duration }),
+        one_of(from, "a number of requests, a time or a load", |value| {
+            match (&value["kind"], &value["duration_ns"]) {
+                (Value::String(_), _) => form(value).map(Self::Load),
+                (_, Value::Null) => form(value).map(Self::Requests),
+                (_, time) => {
+                    nanoseconds::deserialize(time).ok().map(|duration| Self::Time { duration })
+                }
+            }
         })
     }
 }
 
 impl Warmup {
-    /// When the warm-up ends; `None` if there is no warm-up.
-    pub fn bound(&self) -> Option<Bound> {
-        match *self {
+    /// The pass that sends the requests; `None` if there is no warm-up.
+    pub fn pass(&self) -> Option<PassPlan> {
+        match self {
             Self::Requests(0) => None,
-            Self::Requests(count) => Some(Bound::requests(count)),
-            Self::Time { duration } => Some(Bound { requests: None, duration: Some(duration) }),
+            Self::Requests(count) => Some(PassPlan::one_by_one(Bound::requests(*count))),
+            Self::Time { duration } => {
+                Some(PassPlan::one_by_one(Bound { requests: None, duration: Some(*duration) }))
+            }
+            Self::Load(pass) => Some((**pass).clone()),
         }
     }
 }

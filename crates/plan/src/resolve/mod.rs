@@ -27,7 +27,7 @@ use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
 use serde::{Deserialize, Serialize};
 
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
-use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values};
+use crate::spec::{Asked, Known, Mistakes, PlanCommand, Spec, SpecError, refuse, values, warmup};
 use crate::stop::StopPlan;
 use crate::{
     AdapterPlan, LaunchPlan, MediaPlan, ObservePlan, PoolingPlan, Procedure, Repeat, TargetPlan,
@@ -195,7 +195,7 @@ impl Spec {
             adapters: self.adapters(&mut mistakes),
             pooling: self.pooling(&mut mistakes),
             warmup: mistakes
-                .read("warmup", self.warmup.as_ref(), values::warmup)
+                .read("warmup", self.warmup.as_ref(), warmup::warmup)
                 .unwrap_or(Warmup::Requests(self.servers().max(1))),
             cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
             repeat: repeats::repeat(self, &mut mistakes),

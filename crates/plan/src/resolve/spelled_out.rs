@@ -158,6 +158,8 @@ fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
             match plan.warmup {
                 Warmup::Requests(count) => json!(count),
                 Warmup::Time { duration } => seconds(duration),
+                // A load is never a default.
+                Warmup::Load(_) => Value::Null,
             },
         ),
         ("repeat", json!(plan.repeat.at_least)),

@@ -152,7 +152,7 @@ fn a_warm_up_is_a_request_count_or_a_duration_and_repeats_have_a_maximum() {
     assert_eq!(plan.warmup, Warmup::Time { duration: Duration::from_secs(10) });
     assert_eq!(plan.cooldown, Some(Duration::from_secs(2)));
     assert_eq!((plan.repeat.at_least, plan.repeat.at_most), (3, 20));
-    assert_eq!(resolve(Spec { warmup: Some(text("0")), ..Spec::default() }).warmup.bound(), None);
+    assert_eq!(resolve(Spec { warmup: Some(text("0")), ..Spec::default() }).warmup.pass(), None);
     let stored = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&stored).unwrap(), plan);
 }

@@ -181,9 +181,10 @@ pub struct Spec {
     /// Time after which a pass (closed or open loop) sends no further requests
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub duration: Option<Value>,
-    /// Warm-up before each cell, sent one by one and not reported: a number of requests, or a time.
-    /// A prediction simulates no warm-up, but skips its rows of a data set [default: 1]
-    #[arg(long, value_name = "N|TIME", help_heading = "Load")]
+    /// Warm-up before each cell, which is not reported: a number of requests, or a time. Requests are
+    /// sent one by one, unless a load follows: 10s@concurrency=8, 200@rate=4 or 50@rate=inf. A
+    /// prediction simulates no warm-up, but skips its rows of a data set [default: 1]
+    #[arg(long, value_name = "N|TIME[@LOAD]", help_heading = "Load")]
     pub warmup: Option<Value>,
     /// Pause between two passes, during which nothing is sent [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Load")]

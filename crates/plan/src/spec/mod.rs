@@ -29,6 +29,7 @@ mod sweep;
 mod trace;
 pub(crate) mod values;
 mod variants;
+pub(crate) mod warmup;
 mod workload;
 mod workload_plan;
 

@@ -7,8 +7,6 @@ use inferometer_model::{json::one_of, secrets::names_a_secret_parameter};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
-use crate::Warmup;
-
 /// A number or a text, as a plan file or a flag may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Display, From)]
 #[serde(untagged)]
@@ -129,16 +127,6 @@ pub fn count(value: &Value) -> Result<u32, &'static str> {
         }
         _ => Err("is not a whole number of at least 0"),
     }
-}
-
-/// Parses a warm-up: a number of requests, or a duration with its unit.
-pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
-    if let Ok(count) = count(value) {
-        return Ok(Warmup::Requests(count));
-    }
-    let duration = span(value)
-        .map_err(|_| "is not a warm-up; write a number of requests, or a time such as 10s")?;
-    Ok(Warmup::Time { duration })
 }
 
 /// Parses the burstiness of arrivals: at least 0.01, or `inf` for equal gaps.

@@ -160,11 +160,11 @@ fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
 }
 
 fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
-    let in_turn = |count: u32| Ok::<_, Infallible>(alone_s * f64::from(count));
-    plan.warmup.bound().map_or(0.0, |bound| {
-        let Ok(seconds) = pass_s(&PassPlan::one_by_one(bound), alone_s, in_turn);
-        seconds
-    })
+    let Some(pass) = plan.warmup.pass() else { return 0.0 };
+    let at_once = pass.most_in_flight().unwrap_or(u32::MAX).max(1);
+    let in_turn = |count: u32| Ok::<_, Infallible>(alone_s * f64::from(count.div_ceil(at_once)));
+    let Ok(seconds) = pass_s(&pass, alone_s, in_turn);
+    seconds
 }
 
 /// The sum of the pauses between passes, if each pass is repeated this often. There is no pause before the first pass.

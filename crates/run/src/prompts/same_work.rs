@@ -1,7 +1,7 @@
 //! Checks whether a run would send the same requests as an earlier run. The requests are made in the same way as in
 //! the earlier run, and only their hash is used. None of them is sent.
 
-use inferometer_model::{CellPlan, Environment, PassPlan};
+use inferometer_model::{CellPlan, Environment};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 
@@ -35,8 +35,8 @@ pub fn check_same_work(
     let (mut hash, mut cursor) = (WorkloadHash::unused(), PromptCursor::default());
     let mut number = 0;
     for &cell in &plan.cells {
-        if let Some(bound) = plan.warmup.bound() {
-            cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
+        if let Some(pass) = plan.warmup.pass() {
+            cursor.next(cell, "warm-up", 1, &pass);
         }
         let repeats = earlier.repeats.iter().find(|(known, _)| *known == cell);
         for repeat in 1..=repeats.map_or(1, |(_, repeats)| *repeats) {

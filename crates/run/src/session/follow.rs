@@ -95,8 +95,7 @@ impl<'a> Follower<'a> {
             let order = self.member.next_order()?;
             match order {
                 Order::WarmUp { cell } => {
-                    if let Some(bound) = self.request.plan.warmup.bound() {
-                        let pass = PassPlan::one_by_one(bound);
+                    if let Some(pass) = self.request.plan.warmup.pass() {
                         self.cursor.next(cell, "warm-up", 1, &pass);
                     }
                 }

@@ -46,23 +46,22 @@ struct WrittenPass {
 impl<N: Network> Session<'_, N> {
     /// The place of the prompts of a cell's warm-up, which come before those of its passes; `None` without a warm-up.
     pub(super) fn place_of_warm_up(&mut self, cell: CellPlan) -> Option<PromptScope> {
-        let bound = self.request.plan.warmup.bound()?;
+        let pass = self.request.plan.warmup.pass()?;
         self.tell_ranks(Order::WarmUp { cell });
-        Some(self.cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound)))
+        Some(self.cursor.next(cell, "warm-up", 1, &pass))
     }
 
-    /// Sends the warm-up requests of a cell, one by one; they are not recorded.
+    /// Sends the warm-up requests of a cell with their load; they are not recorded.
     pub(super) fn warm_up(
         &mut self,
         cell: CellPlan,
         place: Option<PromptScope>,
     ) -> Result<(), RunError> {
         let plan = self.request.plan;
-        let Some((bound, place)) = plan.warmup.bound().zip(place).filter(|_| !self.is_stopped())
+        let Some((pass, place)) = plan.warmup.pass().zip(place).filter(|_| !self.is_stopped())
         else {
             return Ok(());
         };
-        let pass = PassPlan::one_by_one(bound);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = WorkloadHash::unused();
         let made = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused);

@@ -21,6 +21,7 @@ mod loops;
 mod measured;
 mod resumed;
 mod time_limit;
+mod warm_up;
 
 use measured::{measure, planned};
 

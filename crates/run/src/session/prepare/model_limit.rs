@@ -1,7 +1,7 @@
 //! Compares the longest prompt and the longest sequence that the server accepts with the lengths of the plan, before
 //! any prompt is sent.
 
-use inferometer_model::{CellPlan, Finding, PassPlan, code, target::Facts};
+use inferometer_model::{CellPlan, Finding, code, target::Facts};
 use inferometer_plan::{Grid, Plan};
 use inferometer_workload::{Beyond, OpenWorkload};
 
@@ -73,8 +73,8 @@ fn longest_beyond(
     cursor: &mut PromptCursor,
     room: u64,
 ) -> Result<Option<String>, RunError> {
-    if let Some(bound) = plan.warmup.bound() {
-        cursor.next(cell, "warm-up", 1, &PassPlan::one_by_one(bound));
+    if let Some(pass) = plan.warmup.pass() {
+        cursor.next(cell, "warm-up", 1, &pass);
     }
     let mut longest: Option<Beyond> = None;
     for repeat in 1..=plan.repeat.at_least {

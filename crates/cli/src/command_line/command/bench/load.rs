@@ -98,6 +98,15 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
     }
 }
 
+/// The key of a plan for warm-up requests. vLLM sends them all at once, up to its limit of requests in flight.
+pub fn warmup(requests: u32, most_in_flight: Option<u32>) -> String {
+    match (requests, most_in_flight) {
+        (0, _) => "0".to_owned(),
+        (_, Some(most)) => format!("{requests}@concurrency={most}"),
+        (_, None) => format!("{requests}@rate=inf"),
+    }
+}
+
 /// Converts vLLM's ramp to stages over time.
 fn stages(ramp: &Ramp, requests: u32) -> String {
     let is_exponential = ramp.strategy == "exponential";

@@ -187,7 +187,8 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
         "--ramp-up-end-rps 4",
         r#"{"rate": ["2525s@4"]}"#,
     ),
-    ("--num-warmups", "", "--num-warmups 5", r#"{"warmup": "5"}"#),
+    ("--num-warmups", "", "--num-warmups 5", r#"{"warmup": "5@rate=inf"}"#),
+    ("--num-warmups", "--max-concurrency 2", "--num-warmups 5", r#"{"warmup": "5@concurrency=2"}"#),
     ("--reset-prefix-cache", "", "--reset-prefix-cache", r#"{"reset_prefix_cache": true}"#),
     (
         "--ignore-eos",

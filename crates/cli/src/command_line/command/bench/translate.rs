@@ -50,7 +50,8 @@ pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated,
     keys.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
     let warmups: Option<u32> =
         reader.number("--num-warmups", "a whole number of at least 0", |_| true);
-    keys.insert("warmup".to_owned(), warmups.unwrap_or(0).to_string().into());
+    let warmups = load::warmup(warmups.unwrap_or(0), arrivals.most_in_flight);
+    keys.insert("warmup".to_owned(), warmups.into());
     if reader.has("--reset-prefix-cache") {
         keys.insert("reset_prefix_cache".to_owned(), true.into());
     }
