@@ -117,7 +117,11 @@ impl ClassSpec {
             Arrivals::Poisson
         });
         let mut lengths = |key, given: &Value| {
-            own_lengths(&given.to_string()).unwrap_or_else(|problem| {
+            let found = match own_lengths(&given.to_string()) {
+                Ok(Lengths::Pairs(_)) => Err("has pairs; make a class of each".to_owned()),
+                found => found.map_err(|problem| problem.to_string()),
+            };
+            found.unwrap_or_else(|problem| {
                 wrong(format!("{key} `{given}` {problem}"));
                 Lengths::Drawn(Distribution::constant(1.0))
             })
@@ -171,7 +175,7 @@ mod tests {
         let spec = Spec {
             class: Some(vec![
                 class("chat; rate=0; input=many; output=8; goodput=speed<1"),
-                class("chat; rate=1; input=8; output=8; burstiness=-1"),
+                class("chat; rate=1; input=8; output=pairs:8,8:1; burstiness=-1"),
             ]),
             requests: Some(8),
             input_lengths: Some(vec![8]),
@@ -185,6 +189,7 @@ mod tests {
             "chat is given twice",
             "chat: rate `0`",
             "chat: input `many`",
+            "chat: output `pairs:8,8:1` has pairs",
             "chat: goodput: ",
             "chat: burstiness",
         ] {
