@@ -390,6 +390,7 @@ impl PassFold {
                 attainment_ci: rates.attainment,
             }),
             failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
+            limits_prefill: false,
             abandoned,
             recovery: self.recovery.map(RecoveryFold::finish).unwrap_or_default(),
             latencies,

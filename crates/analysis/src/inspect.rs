@@ -133,6 +133,13 @@ impl Inspector {
         }
     }
 
+    /// States whether the plan limits the requests without a token, so that requests may wait for it.
+    #[must_use]
+    pub fn with_prefill_limit(mut self, is_limited: bool) -> Self {
+        self.arrivals.is_limited |= is_limited;
+        self
+    }
+
     /// Sets the number of the repeat to which the pass belongs, from 1. Findings state this number if it is above 1.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {

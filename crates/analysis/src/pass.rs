@@ -92,6 +92,10 @@ pub struct PassSummary {
     /// Latencies in which failed requests count as infinite; absent unless the plan requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<FailuresAsInf>,
+    /// Whether the plan limits the requests without a token, so that a send delay may be intended in any load. Not written
+    /// if it does not.
+    #[serde(default, skip_serializing_if = "inferometer_model::is_default")]
+    pub limits_prefill: bool,
     /// The requests whose clients left; absent if no client left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandoned: Option<AbandonedSummary>,

@@ -124,6 +124,8 @@ fn own_time_s(pass: &PassSummary) -> f64 {
     let places = match pass.kind {
         PassKind::Open => return 0.0,
         PassKind::Saturated => return stalled_s,
+        // The send delays are mostly the waits that the plan asks for.
+        _ if pass.limits_prefill => return stalled_s,
         PassKind::OneByOne => 1.0,
         // If the planned number in flight is not constant, the mean number in flight is used.
         PassKind::Closed => {
@@ -342,6 +344,8 @@ mod tests {
         let range = rate(&pass, pass.requests_per_s).expect("a range");
         // Without the client's delay of 5 ms per request, the pass would take 0.995 s.
         assert_eq!((range.high * 1e3).round(), 10_050.0);
+        let limited = PassSummary { limits_prefill: true, ..pass };
+        assert_eq!(rate(&limited, limited.requests_per_s), None, "the delays are intended");
     }
 
     #[test]

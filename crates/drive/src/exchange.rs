@@ -36,6 +36,8 @@ pub(crate) struct Finished {
     pub record: Record,
     /// The number of the conversation that the request belongs to, and its place there.
     pub of: (u32, u32),
+    /// Whether a token arrived.
+    pub has_token: bool,
     /// The answer's text, if texts are stored.
     pub answer: Option<String>,
     /// The reasoning's text, if texts are stored and reasoning is separate from the answer.
@@ -214,11 +216,17 @@ impl Exchange {
         Finished {
             record: self.record,
             of: self.of,
+            has_token: self.first_token.is_some(),
             answer: answer.text,
             reasoning: answer.reasoning,
             reusable,
             counted_bytes: self.counted_bytes,
         }
+    }
+
+    /// Whether a token arrived.
+    pub fn has_token(&self) -> bool {
+        self.first_token.is_some()
     }
 
     /// Whether any byte of a response arrived.

@@ -31,6 +31,9 @@ pub struct Job {
     pub max_in_flight: Option<u32>,
     /// What happens to a request that is due while the limit is reached.
     pub over_limit: OverLimit,
+    /// The limit of requests that have begun and have no token yet; `None` for no limit. A request that is due while
+    /// it is reached waits, so it does not go with [`OverLimit::Drop`].
+    pub max_in_prefill: Option<u32>,
     /// The number of connections to open before the pass starts.
     pub connections_ahead: usize,
     /// The number of idle connections to keep open while the pass runs, so that requests need not open connections.

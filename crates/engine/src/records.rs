@@ -28,6 +28,8 @@ pub struct PassContext<'a> {
     pub streamed: bool,
     /// The clients that leave; `None` if all stay.
     pub leavers: Option<Leavers>,
+    /// The most requests that have been sent and have no token yet; `None` for no limit.
+    pub in_prefill: Option<u32>,
 }
 
 /// The result of a simulated pass.
@@ -86,7 +88,8 @@ pub fn simulate_pass(
     source: &mut (impl Feed + ?Sized),
     context: PassContext<'_>,
 ) -> SimulatedPass {
-    let limits = Clients { in_flight: context.pass.limit().0, leavers: context.leavers };
+    let PassContext { pass, leavers, in_prefill, .. } = context;
+    let limits = Clients { in_flight: pass.limit().0, in_prefill, leavers };
     let mut tokens = TokenLog::default();
     // A response that is not streamed arrives as a whole, so the instants of its tokens are not recorded.
     let requests = if context.streamed {
@@ -197,7 +200,8 @@ mod tests {
         let mut engine = Engine::new(EngineConfig::of_model("chatglm3-6b").unwrap()).unwrap();
         let pass = PassPlan::saturated(requests);
         let cell = CellPlan { input_length: 64, output_length: 5 };
-        let context = PassContext { cell, pass: &pass, number: 0, streamed, leavers: None };
+        let context =
+            PassContext { cell, pass: &pass, number: 0, streamed, leavers: None, in_prefill: None };
         let mut lengths = std::iter::repeat(crate::EngineRequest::from((64, 5)));
         simulate_pass(&mut engine, &mut *load_model(&pass, 0), &mut lengths, context)
             .records(context)

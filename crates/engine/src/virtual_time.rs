@@ -82,6 +82,8 @@ pub struct Clients {
     /// The most requests in flight; `None`: no limit. A request that is due while so many are in flight is sent when
     /// one of them ends.
     pub in_flight: Option<u32>,
+    /// The most requests that have been sent and have no token yet; `None`: no limit. Others wait, as above.
+    pub in_prefill: Option<u32>,
     /// The clients that leave; `None` if all stay.
     pub leavers: Option<Leavers>,
 }
@@ -106,6 +108,7 @@ pub fn simulate_with(
         counting: BTreeSet::new(),
         late_aborts: Vec::new(),
         in_flight: 0,
+        in_prefill: 0,
         was_full: false,
         on_tokens: Some(on_tokens),
     };
@@ -150,7 +153,9 @@ struct Simulation<OnTokens> {
     /// Requests whose clients left with their last token: the next step has begun when the engine notices it.
     late_aborts: Vec<RequestId>,
     in_flight: u32,
-    /// Whether a due request had to wait because too many requests were in flight.
+    /// The number of requests in flight that have no token yet.
+    in_prefill: u32,
+    /// Whether a due request had to wait because a limit was reached.
     was_full: bool,
     /// `None` after the callback has returned `Break`.
     on_tokens: Option<OnTokens>,
@@ -172,7 +177,8 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 Due::At(due) => due,
                 Due::AfterEnd | Due::Never => return None,
             };
-            if self.clients.in_flight.is_some_and(|most| self.in_flight >= most) {
+            let is_full = self.clients.in_flight.is_some_and(|most| self.in_flight >= most);
+            if is_full || self.clients.in_prefill.is_some_and(|most| self.in_prefill >= most) {
                 self.was_full = true;
                 return None;
             }
@@ -188,6 +194,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
             let id = RequestId(self.records.len() as u64);
             self.front.take(sent, id, request, self.in_flight);
             self.in_flight += 1;
+            self.in_prefill += 1;
             let leavers = self.clients.leavers.filter(|leavers| leavers.includes(id.0 as u32));
             match leavers.map(|leavers| leavers.abandon.after) {
                 None => {}
@@ -265,6 +272,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
         source: &mut (impl Feed + ?Sized),
     ) {
         self.in_flight -= 1;
+        self.in_prefill -= u32::from(self.records[request].first_token.is_none());
         let (conversation, call) = self.places[request];
         let ended = EndedRequest { conversation, call, complete };
         source.ended(ended);
@@ -322,6 +330,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
         let request = id.0 as usize;
         let record = &mut self.records[request];
         let is_first = record.first_token.is_none();
+        self.in_prefill -= u32::from(is_first);
         record.first_token.get_or_insert(self.now);
         record.last_token = Some(self.now);
         record.output += count;

@@ -298,12 +298,31 @@ fn a_request_beyond_the_in_flight_limit_waits_until_another_ends() {
     let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
     let mut load = Open::new(arrivals, Bound::requests(3));
     let mut lengths = std::iter::repeat((128, 4));
-    let limits = Clients { in_flight: Some(1), leavers: None };
+    let limits = Clients { in_flight: Some(1), ..Clients::default() };
     let records =
         simulate_with(&mut chatglm(), &mut load, &mut lengths, limits, |_| ControlFlow::Break(()));
     assert_eq!(records[0].sent, Nanos(0));
     assert_eq!((records[1].due, records[1].sent), (Nanos(1_000), records[0].ended));
     assert_eq!((records[2].due, records[2].sent), (Nanos(2_000), records[1].ended));
+}
+
+#[test]
+fn a_request_beyond_the_limit_in_prefill_waits_until_another_has_its_first_token() {
+    let limits = |most| Clients { in_prefill: Some(most), ..Clients::default() };
+    let simulated =
+        |most| {
+            let mut lengths = std::iter::repeat((128, 4));
+            let (mut engine, mut load) = (chatglm(), AtOnce::new(5));
+            simulate_with(&mut engine, &mut load, &mut lengths, limits(most), |_| {
+                ControlFlow::Break(())
+            })
+        };
+    let one = simulated(1);
+    for (earlier, later) in one.iter().zip(&one[1..]) {
+        assert_eq!((later.due, Some(later.sent)), (Nanos(0), earlier.first_token));
+    }
+    let all: Vec<Nanos> = simulated(5).iter().map(|record| record.sent).collect();
+    assert_eq!(all, [Nanos(0); 5]);
 }
 
 #[test]

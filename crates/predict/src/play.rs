@@ -70,11 +70,13 @@ impl SimulatedPlan<'_> {
         // The arrivals are those of the first repeat of a run.
         let seed = pass.seed(plan.seed, cell, 1);
         let leavers = plan.abandon.map(|abandon| Leavers { abandon, seed });
+        let in_prefill = plan.max_in_prefill;
         let mut load = load_model(pass, seed);
         let mut play = |asked: &mut dyn Feed| {
             let began = monotonic_now();
             let mut asked = Noted { asked, first: &mut first };
-            let place = PassContext { cell, pass, number: begin.pass, streamed, leavers };
+            let number = begin.pass;
+            let place = PassContext { cell, pass, number, streamed, leavers, in_prefill };
             let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
             self.time.simulation += monotonic_now().since(began);
             simulated
@@ -94,7 +96,8 @@ impl SimulatedPlan<'_> {
             pass.cut_off = watch.stops_at(&figures(pass.records()));
         }
         let repeatable = || Repeatable::new(config, &pass.begin.plan, first, pass.dues());
-        pass.repeatable = leavers.is_none().then(repeatable).flatten();
+        let is_plain = leavers.is_none() && in_prefill.is_none();
+        pass.repeatable = is_plain.then(repeatable).flatten();
         self.time.requests += pass.requests();
         self.time.span += pass.span();
         if pass.requests() > DETAILED_REQUESTS {

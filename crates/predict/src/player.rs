@@ -99,6 +99,7 @@ impl<'a> Player<'a> {
             number: begin.pass,
             streamed: plan.sampling.stream,
             leavers: None,
+            in_prefill: plan.max_in_prefill,
         };
         let mut load = load_model(&begin.plan, begin.seed(plan.seed));
         let mut play = |asked: &mut dyn Feed| simulate_pass(&mut engine, &mut *load, asked, place);

@@ -34,6 +34,7 @@ impl SimulatedPass {
             number: *number,
             streamed: self.streamed,
             leavers: None,
+            in_prefill: None,
         };
         self.simulated.records(place).map(|record| {
             let record = match &self.played {
@@ -110,8 +111,14 @@ mod tests {
         let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
         let mut engine = Engine::new(config).expect("an engine");
         let mut asked = std::iter::repeat(EngineRequest::from((64, 8)));
-        let place =
-            PassContext { cell, pass: &begin.plan, number: 0, streamed: true, leavers: None };
+        let place = PassContext {
+            cell,
+            pass: &begin.plan,
+            number: 0,
+            streamed: true,
+            leavers: None,
+            in_prefill: None,
+        };
         let mut load = load_model(&begin.plan, 1);
         let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);
         let whole = SimulatedPass {

@@ -81,6 +81,12 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
         "stop_when_saturated, stop_at_error_rate: each rank would judge its own share of the requests; leave \
          them out",
     );
+    if let Some(most) = plan.max_in_prefill.filter(|most| *most < ranks) {
+        mistakes.push(format!(
+            "max_in_prefill (--max-in-prefill): {most} is less than the number of ranks ({ranks}), so at \
+                least one rank could send no requests"
+        ));
+    }
     for pass in plan.cells.iter().flat_map(|cell| plan.passes_of(*cell)) {
         let (most, _) = pass.limit();
         if let Some(most) = most.filter(|most| *most < ranks) {

@@ -39,8 +39,8 @@ pub(super) struct ArrivalRate {
     asked_rate: Option<f64>,
     /// Whether the arrival times are scaled to the requested mean rate, so that chance does not change the rate.
     is_scaled: bool,
-    /// Whether the user limits the number in flight, so that a request may wait until another one ends.
-    is_limited: bool,
+    /// Whether the user limits the number in flight or without a token, so that a request may wait for another one.
+    pub(super) is_limited: bool,
     /// The number of requests that were not skipped.
     count: u64,
     /// The due times of the requests that were not skipped.

@@ -244,6 +244,7 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), StoredRunE
         ("loads", is_recorded || there.passes == here.passes),
         ("sampling", there.sampling == here.sampling),
         ("warm-up", there.warmup == here.warmup),
+        ("limit in prefill", there.max_in_prefill == here.max_in_prefill),
         ("pause between passes", there.cooldown == here.cooldown),
         ("token ids", there.token_ids == here.token_ids),
         ("chat template", there.count_template == here.count_template),

@@ -1,6 +1,6 @@
 //! The state that the event loops of a pass share: its requests in their order, its limits, the reasons to end it
 //! early, and the recorder. A loop waits for the lock while it prepares, when a request begins or ends, when it checks
-//! whether the pass must end early, and when the loop ends. It never waits for the lock because of a token.
+//! whether the pass must end early, and when it ends. Because of a token, it waits only for a limit of first tokens.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{sync::atomic::AtomicBool, time::Duration};
@@ -379,7 +379,7 @@ impl<R: Recorder> State<R> {
     }
 
     /// Wakes the loop that may begin its request now, unless it is the calling loop.
-    fn wake_next(&self, which: usize) {
+    pub fn wake_next(&self, which: usize) {
         let next = self.limit.next().filter(|next| *next != which);
         if let Some(waker) = next.and_then(|next| self.loops[next].waker.as_ref()) {
             waker.wake();

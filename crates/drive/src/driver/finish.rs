@@ -34,14 +34,18 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Finished { record, of, answer, reasoning, counted_bytes, .. } = finished;
+        let Finished { record, of, has_token, answer, reasoning, counted_bytes, .. } = finished;
         self.common.memory.end(counted_bytes, record.planned_output());
         self.in_flight -= 1;
         self.live.end(record.outcome);
         self.load_ended(of, &record);
         // The record is read before the lock that all loops share. Only a watcher needs its figures here.
         let figures = self.next_look.map(|_| RequestFigures::of(&Timeline::new(&record)));
-        self.common.lock().end(self.which, of, (record, figures), (answer, reasoning));
+        let mut state = self.common.lock();
+        if !has_token {
+            state.limit.answers();
+        }
+        state.end(self.which, of, (record, figures), (answer, reasoning));
     }
 
     /// Ends the pass early: cancels the requests in flight of this loop, makes the other loops do the same,

@@ -68,6 +68,8 @@ pub struct Driver<R> {
     in_flight: u32,
     /// This loop's part of the limit of requests in flight, if there is a limit.
     most_in_flight: Option<u32>,
+    /// Whether requests that wait for their first token are limited.
+    limits_prefill: bool,
     /// The share of the process and the part of this loop, if each loop has separate conversations.
     own_conversations: Option<(Share, Share)>,
     /// Whether this loop begins no more requests, even if the load model has more.
@@ -120,7 +122,8 @@ impl<R: Recorder> Driver<R> {
             planned: job.planned,
             next: 0,
             begun: 0,
-            limit: InFlightLimit::new(job.max_in_flight, job.over_limit),
+            limit: InFlightLimit::new(job.max_in_flight, job.over_limit)
+                .with_prefill(job.max_in_prefill),
             loops: vec![Loop::default()],
             order: Order::NextOfAll,
             gate: None,
@@ -146,6 +149,7 @@ impl<R: Recorder> Driver<R> {
             timers: Timers::default(),
             in_flight: 0,
             most_in_flight: job.max_in_flight,
+            limits_prefill: job.max_in_prefill.is_some(),
             own_conversations: None,
             begins_no_more: false,
             may_encode: true,

@@ -53,9 +53,15 @@ impl<R: Recorder> Driver<R> {
         };
         match result {
             ReadResult::Data(arrived) => {
+                let had_token = exchange.has_token();
                 let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
                 if tokens > 0 {
                     self.live.chunks(tokens);
+                    if !had_token && self.limits_prefill {
+                        let mut state = self.common.lock();
+                        state.limit.answers();
+                        state.wake_next(self.which);
+                    }
                     // The first token arms the timer again. For later tokens, the timer is already armed, so
                     // this call costs almost nothing.
                     if let Some(limit) = self.timeouts.between_events {

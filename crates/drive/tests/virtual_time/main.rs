@@ -6,5 +6,6 @@ mod conversations;
 mod loops;
 mod memory;
 mod passes;
+mod prefill;
 mod spread;
 mod support;

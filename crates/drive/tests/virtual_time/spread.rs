@@ -65,6 +65,7 @@ fn played(
         planned: pass.requests(),
         max_in_flight: None,
         over_limit: pass.limit().1,
+        max_in_prefill: None,
         connections_ahead: in_flight as usize,
         spare_connections: 0,
         reuse_connections: true,

@@ -8,6 +8,7 @@ mod context;
 mod conversations;
 mod passes;
 mod pooling;
+mod prefill;
 mod repeats;
 mod search;
 mod spelled_out;
@@ -85,6 +86,9 @@ pub struct Plan {
     pub count_template: bool,
     /// The time limits of requests.
     pub timeouts: Timeouts,
+    /// The maximum number of requests that have been sent and have no token yet; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_in_prefill: Option<u32>,
     /// The clients that leave before their answers are complete; absent if all stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandon: Option<Abandon>,
@@ -184,12 +188,14 @@ impl Spec {
             None => self.workload.resolve(self.asked(), &mut mistakes),
         };
         let procedure = self.procedure(&mut mistakes);
+        let passes = passes::passes(self, &workload, &procedure, &mut mistakes);
         let mut plan = Plan {
             target: self.target(known, &workload, &mut mistakes),
             launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
-            passes: passes::passes(self, &workload, &procedure, &mut mistakes),
+            max_in_prefill: prefill::limit(self, &passes, &mut mistakes),
+            passes,
             workload,
             media: self.media(&mut mistakes),
             adapters: self.adapters(&mut mistakes),

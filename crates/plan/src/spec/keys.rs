@@ -170,6 +170,11 @@ pub struct Spec {
     ///   drop: do not send it
     #[arg(long, verbatim_doc_comment, value_name = "queue|drop", help_heading = "Load")]
     pub over_limit: Option<String>,
+    /// Maximum requests that have been sent and have no token yet; further ones wait, and latencies
+    /// from the due time include the wait [default: no limit]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub max_in_prefill: Option<u32>,
     /// Clients that leave before their answer is complete, as a share of the requests [default: none]:
     ///   10%,after=20tok: close the connection after 20 output tokens
     ///   10%,after=500ms: 500 ms after the request was sent, whatever has arrived

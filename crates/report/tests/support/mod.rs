@@ -137,6 +137,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         load: kind.name().replace('_', " "),
         repeat: 1,
         trial: None,
+        limits_prefill: false,
         abandoned: None,
         recovery: Vec::new(),
         concurrency: None,

@@ -132,6 +132,7 @@ impl<N: Network> PassRunner<N> {
             planned: share.requests(pass),
             max_in_flight: pass.limit().0.map(|most| share.share_of(most)),
             over_limit: pass.limit().1,
+            max_in_prefill: plan.max_in_prefill.map(|most| share.share_of(most)),
             connections_ahead: connections_ahead(pass, share) as usize,
             spare_connections: self.spare_connections(pass, share),
             reuse_connections: self.reuse_connections,

@@ -52,6 +52,7 @@ pub struct PassFigures {
     block: Option<BlockFold>,
     tracer: Option<PassTracer>,
     shares_prefixes: bool,
+    limits_prefill: bool,
 }
 
 impl PassFigures {
@@ -73,9 +74,11 @@ impl PassFigures {
             _ => fold,
         };
         let fold = fold.of_media(plan.media.as_ref().map(ToString::to_string).unwrap_or_default());
-        let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
+        let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
+            .with_prefill_limit(plan.max_in_prefill.is_some());
         Self {
             fold,
+            limits_prefill: plan.max_in_prefill.is_some(),
             shares_prefixes: shares_prefixes(&plan.workload, None),
             tracer: None,
             trial: TrialResultFold::of(plan, &begin.plan),
@@ -167,6 +170,7 @@ impl PassFigures {
             }
         };
         summary.instrument.process = process;
+        summary.limits_prefill = self.limits_prefill;
         let place = self.inspector.place().to_owned();
         let in_common = self.inspector.cached_in_common();
         let rejection = self.inspector.rejection();

@@ -73,7 +73,7 @@ fn play<Requests: Iterator<Item = EngineRequest>>(
     for seed in 0..seeds {
         let mut engine = Engine::new(config.clone())?;
         let mut load = load_model(pass, seed);
-        let limits = Clients { in_flight: pass.limit().0, leavers: None };
+        let limits = Clients { in_flight: pass.limit().0, ..Clients::default() };
         let mut requests = requests(engine.config().block_size);
         let records = simulate_with(&mut engine, &mut *load, &mut requests, limits, |_| {
             ControlFlow::Break(())
