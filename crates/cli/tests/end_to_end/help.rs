@@ -10,7 +10,7 @@ use std::thread;
 use crate::support::{folder, inferometer, told};
 
 /// For flags of `run`: the flag with a value, and the other flags that it needs in every command.
-const EXAMPLES: [&str; 108] = [
+const EXAMPLES: [&str; 109] = [
     "--price 2/gpu-hour",
     "--gpus 2 --price 2/gpu-hour",
     "--price-split 4 --price 2/gpu-hour",
@@ -20,6 +20,7 @@ const EXAMPLES: [&str; 108] = [
     "--session-cookie session --workload prefix --prefix-length 4 ONE_CELL",
     "--traceparent --header X-Test:1",
     "--abandon 10%,after=2tok",
+    "--class a;rate=2;input=8;output=2",
     "--adapters a,b",
     "--dialect openai-chat",
     "--split-think tagged",

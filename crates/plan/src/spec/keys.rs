@@ -140,13 +140,12 @@ pub struct Spec {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     pub burstiness: Option<Value>,
-    /// A class of traffic, beside others: 'NAME; rate=R; input=N; output=N'. Repeat the flag for each
-    /// class. Rates and lengths have the forms of --rate and --input-distribution; more keys:
+    /// A class of traffic beside others, in a plan file a table [[class]]: 'chat; rate=2; input=512; output=64'
+    ///   rate=R, input=N, output=N: in the forms of --rate and --input-distribution
     ///   burstiness=SHAPE: of the gaps between its arrivals
     ///   body=JSON: fields of its requests, such as {"priority":1}, sent as they stand
     ///   goodput=OBJECTIVES: instead of --goodput
     ///   alone: a second pass measures the class alone
-    /// In a plan file, each class is a table [[class]]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[arg(long, verbatim_doc_comment, value_name = "CLASS", help_heading = "Load")]
     pub class: Option<Vec<ClassSpec>>,
