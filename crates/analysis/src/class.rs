@@ -1,8 +1,6 @@
 //! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
 //! are reported in addition to the figures of the whole pass.
 
-use std::collections::BTreeSet;
-
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
 use inferometer_model::metrics::request_objective::RequestObjective;
 use inferometer_model::{Outcome, Timeline};
@@ -49,14 +47,14 @@ pub(crate) struct JudgedClass {
     planned: u64,
     met: u64,
     /// The numbers of its requests, as many as an interval needs.
-    sent: BTreeSet<u32>,
+    sent: Vec<u32>,
 }
 
 impl JudgedClass {
     /// A class without requests.
     pub(crate) fn new(name: &str, objectives: &[RequestObjective]) -> Self {
         let (name, objectives) = (name.to_owned(), objectives.to_vec());
-        Self { name, objectives, planned: 0, met: 0, sent: BTreeSet::new() }
+        Self { name, objectives, planned: 0, met: 0, sent: Vec::new() }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -74,6 +72,8 @@ impl JudgedClass {
     }
 
     fn finish(&self, layout: Option<&Layout>) -> Goodput {
+        let mut sent = self.sent.clone();
+        sent.sort_unstable();
         let is_whole = self.sent.len() as u64 == self.planned;
         let layout = layout.filter(|_| is_whole);
         Goodput {
@@ -85,7 +85,7 @@ impl JudgedClass {
             tokens_per_s_ci: None,
             attainment: (self.planned > 0).then(|| self.met as f64 / self.planned as f64),
             attainment_ci: layout
-                .and_then(|layout| attainment(layout, |sent| self.sent.contains(&sent.index))),
+                .and_then(|layout| attainment(layout, |of| sent.binary_search(&of.index).is_ok())),
         }
     }
 }

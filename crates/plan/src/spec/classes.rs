@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use inferometer_model::load::ClassArrivals;
 use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::load::distribution::Distribution;
+use inferometer_model::load::{ALONE, ClassArrivals};
 use inferometer_model::metrics::request_objective;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -89,7 +89,10 @@ impl Spec {
             mistakes.add("class", format!("has {} classes; give 1 to {MOST}", given.len()));
         }
         for (at, class) in given.iter().enumerate() {
-            if class.name.is_empty() || class.name.contains(['+', ',']) {
+            if class.name.is_empty()
+                || class.name.contains(['+', ','])
+                || class.name.ends_with(ALONE)
+            {
                 mistakes.add("class", format!("`{}` is not a name; {FORM}", class.name));
             }
             if given[..at].iter().any(|other| other.name == class.name) {

@@ -61,7 +61,7 @@ impl Classes {
             scope: scope.clone(),
             index: 0,
             before: vec![0; self.plan.0.len()],
-            rest: self.from_begin(context.seed, cell, scope),
+            rest: self.whole_order(context.seed, cell, scope),
         });
         let mut found = Vec::with_capacity(count);
         while at.index < first + count as u64 {
@@ -76,7 +76,7 @@ impl Classes {
         found
     }
 
-    fn from_begin(&self, seed: u64, cell: CellPlan, scope: &PromptScope) -> Order {
+    fn whole_order(&self, seed: u64, cell: CellPlan, scope: &PromptScope) -> Order {
         let (load, places): (MixedPlan, Vec<usize>) = self.plan.of_label(&scope.pass);
         let pass = PassPlan::Mixed(load.clone());
         let seed = pass.seed(seed, cell, scope.repeat + 1);

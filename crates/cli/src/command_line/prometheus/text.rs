@@ -287,6 +287,25 @@ mod tests {
     }
 
     #[test]
+    fn the_dashboard_for_grafana_asks_only_for_exposed_metrics_and_for_every_histogram() {
+        let dashboard = include_str!("../../../../../docs/grafana.json");
+        serde_json::from_str::<serde_json::Value>(dashboard).expect("JSON");
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let words = dashboard.split(|c: char| !is_part(c));
+        let asked: Vec<&str> = words
+            .filter(|word| word.starts_with("inferometer_") || word.starts_with("process_"))
+            .collect();
+        let text = of(live_state().live());
+        for name in &asked {
+            assert!(metrics(&text).any(|metric| metric.name == *name), "{name}");
+        }
+        let histograms = metrics(&text).filter(|metric| metric.name.ends_with("_seconds_bucket"));
+        for histogram in histograms {
+            assert!(asked.contains(&histogram.name), "{}", histogram.name);
+        }
+    }
+
+    #[test]
     fn counters_persist_over_passes_and_runs_and_exclude_passes_copied_from_earlier_runs() {
         let events = live_state();
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
