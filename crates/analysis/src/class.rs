@@ -18,7 +18,7 @@ pub struct ClassSummary {
     /// The figures of its requests.
     #[serde(flatten)]
     pub figures: PartFigures,
-    /// How many of its requests met the objectives of the class; absent if the class has none of its own.
+    /// How many of its requests met their objectives; absent unless it is a class of traffic with objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,
 }
@@ -39,9 +39,9 @@ pub(crate) struct ClassFold {
     judged: Vec<JudgedClass>,
 }
 
-/// A class with objectives of its own.
+/// A class of traffic whose requests are judged.
 #[derive(Clone, Debug)]
-pub(crate) struct JudgedClass {
+struct JudgedClass {
     name: String,
     objectives: Vec<RequestObjective>,
     planned: u64,
@@ -51,30 +51,18 @@ pub(crate) struct JudgedClass {
 }
 
 impl JudgedClass {
-    /// A class without requests.
-    pub(crate) fn new(name: &str, objectives: &[RequestObjective]) -> Self {
-        let (name, objectives) = (name.to_owned(), objectives.to_vec());
-        Self { name, objectives, planned: 0, met: 0, sent: Vec::new() }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn objectives(&self) -> &[RequestObjective] {
-        &self.objectives
-    }
-
-    /// The objectives as they were written.
-    pub(crate) fn text(&self) -> String {
-        let texts: Vec<&str> = self.objectives.iter().map(|it| it.text.as_str()).collect();
-        texts.join(",")
+    /// The objectives as they were written. Without any, a complete request counts.
+    fn text(&self) -> String {
+        match self.objectives.is_empty() {
+            true => "complete".to_owned(),
+            false => in_words(&self.objectives),
+        }
     }
 
     fn finish(&self, layout: Option<&Layout>) -> Goodput {
         let mut sent = self.sent.clone();
         sent.sort_unstable();
-        let is_whole = self.sent.len() as u64 == self.planned;
+        let is_whole = sent.len() as u64 == self.planned;
         let layout = layout.filter(|_| is_whole);
         Goodput {
             objectives: self.text(),
@@ -90,26 +78,58 @@ impl JudgedClass {
     }
 }
 
+fn in_words(objectives: &[RequestObjective]) -> String {
+    let texts: Vec<&str> = objectives.iter().map(|it| it.text.as_str()).collect();
+    texts.join(",")
+}
+
 impl ClassFold {
-    /// Also judges the requests of these classes by objectives of their own.
-    pub(crate) fn judge(&mut self, classes: Vec<JudgedClass>) {
-        self.judged = classes;
+    /// Also judges the requests of these classes by objectives of their own, or else by those of the plan. Returns whether
+    /// there are any.
+    pub(crate) fn judge(
+        &mut self,
+        classes: &[(&str, &[RequestObjective])],
+        of_plan: &[RequestObjective],
+    ) -> bool {
+        let has_own = classes.iter().any(|(_, own)| !own.is_empty());
+        if !has_own && of_plan.is_empty() {
+            return false;
+        }
+        let judged = classes.iter().map(|(name, own)| JudgedClass {
+            name: (*name).to_owned(),
+            objectives: if own.is_empty() { of_plan } else { own }.to_vec(),
+            planned: 0,
+            met: 0,
+            sent: Vec::new(),
+        });
+        self.judged = judged.collect();
+        !self.judged.is_empty()
     }
 
-    /// The classes with objectives of their own.
-    pub(crate) fn judged(&self) -> &[JudgedClass] {
-        &self.judged
+    /// Whether an objective of the plan or of a judged class is on times between tokens.
+    pub(crate) fn judges_gaps(&self, of_plan: &[RequestObjective]) -> bool {
+        let of_classes = self.judged.iter().flat_map(|class| &class.objectives);
+        of_plan.iter().chain(of_classes).any(|it| it.metric.definition().of_gaps)
     }
 
-    /// The objectives of the class of a request; `None` if it has none of its own.
+    /// The objectives of the plan as they were written; if classes are judged, those of each class.
+    pub(crate) fn objectives_in_words(&self, of_plan: &[RequestObjective]) -> String {
+        let each = self.judged.iter().map(|class| format!("{}: {}", class.name, class.text()));
+        match self.judged.is_empty() {
+            true => in_words(of_plan),
+            false => each.collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// The objectives of the class of a request; `None` if the class is not judged.
     pub(crate) fn objectives_of(&self, timeline: &Timeline<'_>) -> Option<&[RequestObjective]> {
         let class = timeline.record.class.as_deref()?;
         let judged = self.judged.iter().find(|judged| judged.name == class)?;
         Some(&judged.objectives)
     }
 
-    /// Counts a planned request of a class with objectives of its own, whose client stayed.
-    pub(crate) fn add_judged(&mut self, timeline: &Timeline<'_>, met: bool, at: Option<u32>) {
+    /// Counts a planned request of a judged class, whose client stayed.
+    fn add_judged(&mut self, timeline: &Timeline<'_>, met: bool, at: Option<u32>) {
         let record = timeline.record;
         let is_of = |judged: &&mut JudgedClass| Some(&*judged.name) == record.class.as_deref();
         if matches!(record.outcome, Outcome::Abandoned { .. }) {
@@ -124,9 +144,11 @@ impl ClassFold {
 
     /// Adds a record to its class, if the record has a class. If a content filter ended the answer, the record is also
     /// added to the class of filtered answers. A request of a job whose cached tokens the server states is also added to
-    /// the classes of its cached share and of its fresh tokens. `at` is the index that `Course::add` returned for the request.
-    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
+    /// the classes of its cached share and of its fresh tokens. `at` is the index that `Course::add` returned for the request;
+    /// `met` states whether it met the objectives of its class.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>, met: bool) {
         let record = timeline.record;
+        self.add_judged(timeline, met, at);
         if let Some(class) = &record.class {
             self.add_to(class, timeline, at);
         }
@@ -190,7 +212,9 @@ mod tests {
         filtered.finish_reason = Some("content_filter".to_owned());
         let turn = Record { class: Some("turn 2".into()), ..filtered.clone() };
         let mut fold = ClassFold::default();
-        [&filtered, &turn].into_iter().for_each(|record| fold.add(&Timeline::new(record), None));
+        [&filtered, &turn]
+            .into_iter()
+            .for_each(|record| fold.add(&Timeline::new(record), None, false));
         let classes = fold.finish(None, true);
         let planned: Vec<_> =
             classes.iter().map(|class| (class.class.as_str(), class.figures.planned)).collect();
@@ -214,7 +238,7 @@ mod tests {
             failed,
         ];
         let mut fold = ClassFold::default();
-        records.iter().for_each(|record| fold.add(&Timeline::new(record), None));
+        records.iter().for_each(|record| fold.add(&Timeline::new(record), None, false));
         let classes = fold.finish(None, true);
         let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
         assert_eq!(names, ["turn 2", "turn 10"]);
@@ -248,7 +272,7 @@ mod tests {
             let mut record = steady(0.0, 40.0, 10.0, 3);
             record.job = is_of_job.then(Box::default);
             (record.usage.cached, record.usage.prompt) = (cached, Some(prompt));
-            fold.add(&Timeline::new(&record), None);
+            fold.add(&Timeline::new(&record), None, false);
         }
         let classes = fold.finish(None, true);
         let found: Vec<(&str, u64)> =
@@ -273,7 +297,7 @@ mod tests {
             record.class = Some("cold".into());
             record.usage.prompt = counted;
             record.prompt_tokens_tokenizer = None;
-            fold.add(&Timeline::new(&record), None);
+            fold.add(&Timeline::new(&record), None, false);
         }
         let classes = fold.finish(None, true);
         assert_eq!((classes[0].figures.input_tokens, classes[0].figures.output_tokens), (None, 9));

@@ -8,7 +8,7 @@ use crate::interval::{Course, Intervals, RateIntervals};
 use crate::observed::SourceMetrics;
 use crate::pass::{Goodput, is_field};
 use crate::{
-    Figures, PassSummary, blocks::BlockFold, class::ClassFold, class::JudgedClass, drawn::Drawn,
+    Figures, PassSummary, blocks::BlockFold, class::ClassFold, drawn::Drawn,
     failures_as_inf::FailuresAsInfFold, jobs::JobsSummary, media::MediaFold, parts::PartsFold,
     per_request::PerRequest, pooled::PooledFold, recovery::RecoveryFold,
     serving_run::ServingRunFold, structured::StructuredSummary, ttft_parts::TtftFold,
@@ -152,20 +152,11 @@ impl PassFold {
         self
     }
 
-    /// Judges the requests of these classes by objectives of their own, instead of those of the plan. Of a class without
-    /// any, a complete request meets them.
+    /// Judges the requests of these classes by objectives of their own, or by those of [`Self::judging`].
     #[must_use]
-    pub fn judging_classes<'a>(
-        mut self,
-        classes: impl IntoIterator<Item = (&'a str, &'a [RequestObjective])>,
-    ) -> Self {
-        let judged = classes.into_iter().filter(|(_, objectives)| !objectives.is_empty());
-        let judged: Vec<_> =
-            judged.map(|(name, objectives)| JudgedClass::new(name, objectives)).collect();
-        if !judged.is_empty() {
-            self.data.met = Some(0);
-        }
-        self.classes.judge(judged);
+    pub fn judging_classes(mut self, classes: &[(&str, &[RequestObjective])]) -> Self {
+        let is_judged = self.classes.judge(classes, &self.objectives);
+        self.data.met = self.data.met.or(is_judged.then_some(0));
         self
     }
 
@@ -223,8 +214,7 @@ impl PassFold {
         let is_judged = self.data.met.map(|_| met);
         self.recovery.iter_mut().for_each(|fold| fold.add(record, is_judged));
         let at = self.course.add(timeline, met);
-        self.classes.add(timeline, at);
-        self.classes.add_judged(timeline, met, at);
+        self.classes.add(timeline, at, met);
         self.parts.add(timeline, at);
         self.blocks.iter_mut().for_each(|fold| fold.add(timeline));
         self.serving_run.iter_mut().for_each(|fold| fold.add(timeline));
@@ -252,8 +242,7 @@ impl PassFold {
         self.add_outcome(record, u64::from(count));
         self.data.streamed |= record.streamed;
         for _ in 0..count {
-            self.classes.add(timeline, None);
-            self.classes.add_judged(timeline, false, None);
+            self.classes.add(timeline, None, false);
             self.data.jobs.add(timeline);
             self.parts.add(timeline, None);
             if let Some(fold) = &mut self.failures_as_inf {
@@ -325,20 +314,12 @@ impl PassFold {
         let are_counted = self.data.uncounted_prompts + self.data.uncounted == 0;
         let rates = layout.zip(duration_s).map(|(all, s)| RateIntervals::of(all, planned, s));
         let rates = rates.unwrap_or_default();
-        let texts: Vec<&str> =
-            self.objectives.iter().map(|objective| objective.text.as_str()).collect();
-        let of_classes = self.classes.judged().iter();
-        let of_classes = of_classes.map(|class| format!("{}: {}", class.name(), class.text()));
-        let all = Some(texts.join(",")).filter(|text| !text.is_empty()).into_iter();
-        let objectives: Vec<String> = all.chain(of_classes).collect();
+        let objectives = self.classes.objectives_in_words(&self.objectives);
         let blocks = self.blocks.map(|fold| fold.finish(self.concurrency));
         let serving_run = self.serving_run.map(|fold| fold.finish());
         // If times between tokens are unknown, it is also unknown which requests met an objective on these times.
-        let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let lacks_gaps = !self.latencies.has_gaps();
-        let judged = self.classes.judged().iter();
-        let all = self.objectives.iter().chain(judged.flat_map(|class| class.objectives()));
-        let is_judged = !lacks_gaps || !all.into_iter().any(of_gaps);
+        let is_judged = !lacks_gaps || !self.classes.judges_gaps(&self.objectives);
         let met = self.data.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.data, &self.observed);
         let is_counted = self.outcomes.failed() == 0 && self.tokens_from == Some(TokensFrom::Usage);
@@ -380,7 +361,7 @@ impl PassFold {
             mean_concurrency: figure(&concurrency::MEAN),
             steady_state: steady_state::steady_state(&self.data),
             goodput: met.map(|met| Goodput {
-                objectives: objectives.join("; "),
+                objectives,
                 met,
                 requests_per_s: figure(&goodput::DEFINITION),
                 requests_per_s_ci: rates.goodput_per_s,

@@ -111,7 +111,8 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
 
 fn send_delay(pass: &PassSummary) -> Option<Breach> {
     // Only an open loop has a schedule. In other loads, a request is due when another one ends, or at the start.
-    if pass.kind != PassKind::Open {
+    // The waits at a limit before the first token are part of the load.
+    if pass.kind != PassKind::Open || pass.limits_prefill {
         return None;
     }
     let delay_ms = pass.latency(&send_delay::DEFINITION)?.p99;

@@ -58,6 +58,12 @@ impl ClassesPlan {
         std::iter::once(all).chain(alone).collect()
     }
 
+    /// How many classes end by themselves: those in windows.
+    pub(crate) fn windows(&self) -> usize {
+        let ends = |class: &&ClassPlan| class.arrivals.rate.duration().is_some();
+        self.0.iter().filter(ends).count()
+    }
+
     /// The load of this label, as [`inferometer_model::PassPlan::prompt_label`] writes it, and the indexes of its
     /// classes; all classes for the label of a warm-up.
     pub fn of_label(&self, label: &str) -> (MixedPlan, Vec<usize>) {

@@ -40,6 +40,16 @@ impl<'de> Deserialize<'de> for Warmup {
 }
 
 impl Warmup {
+    /// The warm-up with the limit of requests in flight that the passes of the plan have.
+    pub(crate) fn limited(mut self, most: Option<u32>) -> Self {
+        if let Self::Load(pass) = &mut self
+            && let PassPlan::Open(open) = &mut **pass
+        {
+            open.max_in_flight = most;
+        }
+        self
+    }
+
     /// The pass that sends the requests; `None` if there is no warm-up.
     pub fn pass(&self) -> Option<PassPlan> {
         match self {

@@ -35,6 +35,7 @@ use crate::{
     Warmup, WorkloadPlan,
 };
 
+pub(crate) use target::secret_fields;
 pub use timeouts::Timeouts;
 
 /// What to measure and how.
@@ -202,6 +203,7 @@ impl Spec {
             pooling: self.pooling(&mut mistakes),
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), warmup::warmup)
+                .map(|warmup| warmup.limited(self.max_in_flight))
                 .unwrap_or(Warmup::Requests(self.servers().max(1))),
             cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
             repeat: repeats::repeat(self, &mut mistakes),

@@ -85,6 +85,9 @@ pub(super) fn passes(
     let bound = loop_bound(spec, requests, duration);
 
     if let WorkloadPlan::Classes(classes) = workload {
+        let own_end = spec.requests.is_none() && classes.windows() == classes.0.len();
+        let requests = bound.requests.filter(|_| !own_end);
+        let bound = Bound { requests, ..bound };
         let loads = classes.loads(bound, limit(spec, mistakes)).into_iter();
         let passes: Vec<PassPlan> = loads.map(PassPlan::Mixed).collect();
         unused_options(spec, &passes, mistakes);

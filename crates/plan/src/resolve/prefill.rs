@@ -2,7 +2,7 @@
 
 use inferometer_model::PassPlan;
 
-use super::conversations::beginning;
+use super::{Plan, conversations::beginning};
 use crate::spec::limits::MAX_IN_FLIGHT;
 use crate::spec::{Mistakes, Spec};
 
@@ -20,17 +20,26 @@ pub(super) fn limit(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) -
     if spec.over_limit.as_deref() == Some("drop") {
         mistakes.add(KEY, "makes requests wait, so it cannot be combined with --over-limit drop");
     }
-    // A search or a sweep chooses its loads, and a job may have several calls at the same time.
-    let may_exceed = |pass: &PassPlan| {
-        matches!(pass, PassPlan::Conversations(_))
-            || beginning(pass).most_in_flight().is_none_or(|it| it > most)
-    };
+    // A search or a sweep chooses its loads.
     let chooses = spec.search.is_some() || spec.sweep.is_some();
-    if !chooses && !passes.is_empty() && !passes.iter().any(may_exceed) {
+    if !chooses && !passes.is_empty() && !passes.iter().any(|pass| may_exceed(pass, most)) {
         let problem = "has no effect on any pass; give a number below that of requests in flight";
         mistakes.add(KEY, problem);
     }
     Some(most)
+}
+
+/// Whether a pass may have more requests in flight than `most`. A job may have several calls at the same time.
+fn may_exceed(pass: &PassPlan, most: u32) -> bool {
+    matches!(pass, PassPlan::Conversations(_))
+        || beginning(pass).most_in_flight().is_none_or(|it| it > most)
+}
+
+impl Plan {
+    /// Whether requests of a pass may wait at the limit of requests that have no token yet.
+    pub fn limits_prefill(&self, pass: &PassPlan) -> bool {
+        self.max_in_prefill.is_some_and(|most| may_exceed(pass, most))
+    }
 }
 
 #[cfg(test)]

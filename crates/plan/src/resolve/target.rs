@@ -240,7 +240,7 @@ impl Spec {
 
 /// The names of the fields in a JSON body that suggest a secret. Only texts and long numbers are considered,
 /// at any depth.
-fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
+pub(crate) fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
     let mut names: Vec<String> =
         body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
     names.sort_unstable();

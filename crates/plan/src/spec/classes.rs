@@ -2,19 +2,22 @@
 
 use std::str::FromStr;
 
+use inferometer_model::finish_reason::FILTERED_CLASS;
 use inferometer_model::load::arrival::Arrivals;
 use inferometer_model::load::distribution::Distribution;
 use inferometer_model::load::{ALONE, ClassArrivals};
 use inferometer_model::metrics::request_objective;
+use inferometer_model::request::asks_for_form;
+use inferometer_model::visible;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::drawn::own_lengths;
-use super::{Mistakes, Spec, Value, levels, values};
+use super::limits::{MAX_CLASS_NAME, MAX_CLASSES};
+use super::{Mistakes, Spec, Value, WorkloadKeys, levels, values};
+use crate::resolve::secret_fields;
 use crate::{ClassPlan, ClassesPlan, Lengths};
 
-/// The most classes of a plan.
-const MOST: usize = 32;
 const FORM: &str = "write it as 'chat; rate=4; input=512; output=128'; more keys are burstiness, body, goodput, alone";
 
 /// A class of traffic.
@@ -54,7 +57,11 @@ impl FromStr for ClassSpec {
             let (key, value) = part.split_once('=').unwrap_or((part, "true"));
             let value = match key.trim() {
                 "body" => serde_json::from_str(value).map_err(|error| format!("body: {error}"))?,
-                "alone" => Json::Bool(value.trim() == "true"),
+                "alone" => value
+                    .trim()
+                    .parse()
+                    .map(Json::Bool)
+                    .map_err(|_| format!("alone: `{}` is not true or false", value.trim()))?,
                 _ => Json::from(value.trim()),
             };
             if keys.insert(key.trim().to_owned(), value).is_some() {
@@ -65,42 +72,54 @@ impl FromStr for ClassSpec {
     }
 }
 
-/// The keys that have no meaning beside classes, which have loads and prompts of their own.
+/// The keys of loads and lengths, which have no meaning beside classes; those of workloads have none either.
 const EXCLUDED: &[&str] = &[
     "passes", "one_by_one", "concurrency", "rate", "stages", "replay", "replay_speed",
-    "burstiness", "arrivals", "scale", "input_lengths", "output_lengths", "workload", "dataset",
-    "scenario", "range_ratio", "input_distribution", "output_distribution", "prefix_length",
-    "adapters",
+    "burstiness", "arrivals", "scale", "input_lengths", "output_lengths", "adapters",
 ];
 
 impl Spec {
     /// The classes of traffic; `None` if there are none.
     pub(crate) fn classes(&self, mistakes: &mut Mistakes) -> Option<ClassesPlan> {
         let given = self.class.as_deref()?;
-        for key in self.given(EXCLUDED) {
+        let excluded: Vec<&str> = EXCLUDED.iter().copied().chain(WorkloadKeys::names()).collect();
+        for key in self.given(&excluded) {
             mistakes
                 .add(key, "is not used: each --class has its own load and prompts; leave it out");
         }
+        let mut wrong = |problem: String| mistakes.add("class", problem);
         if self.pools() {
-            mistakes
-                .add("class", "is of requests that generate text; leave it out, or the --dialect");
+            wrong("is of requests that generate text; leave it out, or the --dialect".to_owned());
         }
-        if given.is_empty() || given.len() > MOST {
-            mistakes.add("class", format!("has {} classes; give 1 to {MOST}", given.len()));
+        if given.is_empty() || given.len() > MAX_CLASSES {
+            wrong(format!("has {} classes; give 1 to {MAX_CLASSES}", given.len()));
         }
-        for (at, class) in given.iter().enumerate() {
-            if class.name.is_empty()
-                || class.name.contains(['+', ','])
-                || class.name.ends_with(ALONE)
-            {
-                mistakes.add("class", format!("`{}` is not a name; {FORM}", class.name));
+        for (at, ClassSpec { name, alone, .. }) in given.iter().enumerate() {
+            if !is_name(name) {
+                wrong(format!("`{}` is not a name; {FORM}", visible::name(name)));
             }
-            if given[..at].iter().any(|other| other.name == class.name) {
-                mistakes.add("class", format!("{} is given twice", class.name));
+            if given[..at].iter().any(|other| other.name == *name) {
+                wrong(format!("{name} is given twice"));
+            }
+            if *alone == Some(true) && given.len() == 1 {
+                wrong(format!("{name}: it is alone without `alone`; leave it out"));
             }
         }
-        Some(ClassesPlan(given.iter().map(|class| class.resolve(self, mistakes)).collect()))
+        let classes = given.iter().map(|class| class.resolve(self, mistakes)).collect();
+        let classes = ClassesPlan(classes);
+        let has_end = self.requests.is_some() || self.duration.is_some();
+        if !has_end && (1..given.len()).contains(&classes.windows()) {
+            mistakes.add("class", "has a window beside a class that does not end; give --duration");
+        }
+        Some(classes)
     }
+}
+
+/// Whether a text names a class: no sign of a label, of a terminal, or of a class that results have by themselves.
+fn is_name(name: &str) -> bool {
+    let is_sign = |c: char| c.is_control() || ['+', ','].contains(&c);
+    let is_short = !name.is_empty() && name.chars().count() <= MAX_CLASS_NAME;
+    is_short && !name.contains(is_sign) && !name.ends_with(ALONE) && name != FILTERED_CLASS
 }
 
 impl ClassSpec {
@@ -135,6 +154,14 @@ impl ClassSpec {
             errors.iter().for_each(|error| wrong(format!("goodput: {error}")));
             Vec::new()
         });
+        for field in body.iter().flat_map(secret_fields) {
+            wrong(format!("body: {}", values::secret_told(&field)));
+        }
+        if body.as_ref().is_some_and(|body| asks_for_form(body) || body.contains_key("n")) {
+            wrong(
+                "body: forms of answers and `n` are for all classes; use --extra-body".to_owned(),
+            );
+        }
         for objective in goodput.iter().filter(|objective| spec.lacks_stream(objective.metric)) {
             wrong(format!("goodput: `{}` cannot be judged without streaming", objective.text));
         }
@@ -166,37 +193,56 @@ mod tests {
             ("chat; rate=4; input=1; output=1; lenght=3", "unknown field `lenght`"),
             ("chat; rate=4; rate=5; input=1; output=1", "gives rate twice"),
             ("chat; rate=4; input=1; output=1; body={", "body: EOF"),
+            ("chat; rate=4; input=1; output=1; alone=yes", "`yes` is not true or false"),
         ] {
             let problem = wrong.parse::<ClassSpec>().unwrap_err();
             assert!(problem.contains(told), "{wrong}: {problem}");
         }
     }
 
+    fn told(classes: &[&str], spec: Spec) -> Vec<String> {
+        let class = classes.iter().map(|text| text.parse().expect(text)).collect();
+        let mut mistakes = Mistakes::default();
+        Spec { class: Some(class), ..spec }.classes(&mut mistakes).expect("classes");
+        mistakes.0.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn all_mistakes_of_classes_are_told_with_their_names() {
-        let class = |text: &str| text.parse::<ClassSpec>().expect(text);
-        let spec = Spec {
-            class: Some(vec![
-                class("chat; rate=0; input=many; output=8; goodput=speed<1"),
-                class("chat; rate=1; input=8; output=pairs:8,8:1; burstiness=-1"),
-            ]),
-            requests: Some(8),
-            input_lengths: Some(vec![8]),
-            ..Spec::default()
-        };
-        let mut mistakes = Mistakes::default();
-        spec.classes(&mut mistakes).expect("classes");
-        let told: Vec<String> = mistakes.0.iter().map(ToString::to_string).collect();
+        let mut spec = Spec { input_lengths: Some(vec![8]), ..Spec::default() };
+        spec.workload.drawn.prefix_groups = Some(4);
+        let told = told(
+            &[
+                "chat; rate=0; input=many; output=8; goodput=speed<1; body={\"api_key\":\"abcdef0123\"}",
+                "chat; rate=1; input=8; output=pairs:8,8:1; burstiness=-1; body={\"n\":2}",
+                "a,b; rate=5s@1; input=8; output=8",
+            ],
+            spec,
+        );
         for expected in [
             "input_lengths (--input-lengths): is not used",
+            "prefix_groups (--prefix-groups): is not used",
             "chat is given twice",
             "chat: rate `0`",
             "chat: input `many`",
             "chat: output `pairs:8,8:1` has pairs",
             "chat: goodput: ",
             "chat: burstiness",
+            "chat: body: `api_key`",
+            "chat: body: forms of answers and `n`",
+            "`a,b` is not a name",
+            "give --duration",
         ] {
             assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:?}");
         }
+        assert!(!told.concat().contains("abcdef0123"), "{told:?}");
+    }
+
+    #[test]
+    fn a_class_alone_needs_others_and_windows_need_an_end() {
+        let window = "a; rate=5s@1; input=8; output=8";
+        assert_eq!(told(&[window], Spec::default()), Vec::<String>::new());
+        let alone = told(&["a; rate=1; input=8; output=8; alone"], Spec::default());
+        assert!(alone.concat().contains("is alone without"), "{alone:?}");
     }
 }

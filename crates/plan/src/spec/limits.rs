@@ -23,3 +23,7 @@ pub(crate) const MIN_RATE: f64 = 1e-6;
 pub const MAX_LOOPS: u32 = 64;
 /// The longest name of a model or of a server's card, in characters.
 pub const MAX_NAME: usize = 500;
+/// The maximum number of classes of traffic.
+pub const MAX_CLASSES: usize = 32;
+/// The maximum number of characters in the name of a class of traffic.
+pub const MAX_CLASS_NAME: usize = 64;

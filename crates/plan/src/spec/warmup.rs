@@ -1,6 +1,6 @@
 //! Reads the warm-up: a number of requests or a time, and its load.
 
-use super::{Value, levels, values};
+use super::{Value, levels, limits::MAX_REQUESTS, values};
 use crate::Warmup;
 use inferometer_model::load::Level;
 use inferometer_model::{ClosedPlan, PassPlan};
@@ -30,12 +30,16 @@ fn with_load(text: &str) -> Result<Warmup, &'static str> {
     let length = alone(&Value::Text(length.to_owned()))?;
     let bound =
         length.pass().ok_or("sends no requests; leave out its load, or give 1 or more")?.bound();
+    if bound.requests.is_some_and(|count| count > MAX_REQUESTS) {
+        return Err("is too long; give at most 10000000 requests");
+    }
     let (name, level) = load.split_once('=').ok_or(PROBLEM)?;
     let level = Value::Text(level.to_owned());
     let pass = match name.trim() {
-        "concurrency" => {
-            PassPlan::Closed(ClosedPlan { concurrency: levels::concurrency(&level)?, bound })
-        }
+        "concurrency" => match levels::concurrency(&level)? {
+            concurrency @ Level::Constant(_) => PassPlan::Closed(ClosedPlan { concurrency, bound }),
+            Level::Stages(_) => return Err(PROBLEM),
+        },
         "rate" => match levels::rate(&level)? {
             Level::Constant(rate) if rate.is_infinite() && bound.requests.is_none() => {
                 return Err("needs a number of requests with the rate inf, such as 100@rate=inf");
@@ -89,6 +93,8 @@ mod tests {
             ("10s@8", "is not a warm-up"),
             ("10s@stages=8", "is not a warm-up"),
             ("10s@rate=30s@2", "is not a warm-up"),
+            ("10s@concurrency=5s@4", "is not a warm-up"),
+            ("4000000000@rate=inf", "at most 10000000"),
             ("@rate=2", "is not a warm-up"),
             ("0@rate=2", "sends no requests"),
             ("10s@rate=inf", "needs a number of requests"),

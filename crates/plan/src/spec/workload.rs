@@ -196,6 +196,12 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl WorkloadKeys {
+    /// The names of all keys for prompts.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        let of_workloads = WORKLOADS.iter().flat_map(|workload| workload.keys);
+        ["workload", "dataset", "scenario"].into_iter().chain(of_workloads.copied())
+    }
+
     /// Resolves the workload. For an unknown name, adds a mistake and returns the workload `random`.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
         let name = self.name();

@@ -20,11 +20,14 @@ pub(super) fn classes(summary: &Summary) -> Table {
 
 /// A row per latency of a class that was also measured alone.
 pub(super) fn isolation(summary: &Summary) -> Table {
-    Table::of(isolations(summary).into_iter().map(|it| {
-        let (cell, pass) = it.pass;
+    let all = summary
+        .cells
+        .iter()
+        .flat_map(|cell| isolations(cell).into_iter().map(move |isolation| (cell, isolation)));
+    Table::of(all.map(|(cell, it)| {
         let bounds = it.times.map(|ends| ends.map(significant).join(" to "));
         [
-            left("Pass", cell.place(pass)),
+            left("Pass", cell.place(it.pass)),
             left("Class", it.class),
             left("Figure", label::latency(it.figure)),
             right("Beside others", significant(it.beside)),

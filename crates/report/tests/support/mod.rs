@@ -51,6 +51,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
             simulated: false,
             profile: None,
             facts: Facts { card: Some(card.to_owned()), ..Facts::default() },
+            startup: None,
         },
         environment: Environment::default(),
         verdict: Verdict::default(),

@@ -61,7 +61,7 @@ impl PassFigures {
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
-            .judging_classes(plan.workload.class_objectives(&begin.plan))
+            .judging_classes(&plan.workload.class_objectives(&begin.plan))
             .with_failures_as_inf(plan.spec.failures_as_inf.unwrap_or(false))
             .with_abandoned(plan.abandon.is_some());
         let fold = match plan.procedure.chooses_loads() {
@@ -75,10 +75,10 @@ impl PassFigures {
         };
         let fold = fold.of_media(plan.media.as_ref().map(ToString::to_string).unwrap_or_default());
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
-            .with_prefill_limit(plan.max_in_prefill.is_some());
+            .with_prefill_limit(plan.limits_prefill(&begin.plan));
         Self {
             fold,
-            limits_prefill: plan.max_in_prefill.is_some(),
+            limits_prefill: plan.limits_prefill(&begin.plan),
             shares_prefixes: shares_prefixes(&plan.workload, None),
             tracer: None,
             trial: TrialResultFold::of(plan, &begin.plan),

@@ -97,7 +97,8 @@ impl Servers {
         start.events.say(&Notice::ServerStartedAgain);
         self.start(&dead.plan, &at, Start { folder: &folder, ..start })?;
         if let Some(running) = &mut self.running {
-            // No first requests follow, so the time to the first token is unknown.
+            // No first requests follow, so the time to the first token is unknown. The call ends the search for phases.
+            running.server.startup(None);
             running.is_told = true;
         }
         Ok(())

@@ -64,6 +64,27 @@ impl MixedPlan {
     }
 }
 
+impl MixedPlan {
+    /// The seconds after which so many requests have arrived on average, at most `end_s`.
+    fn time_of_count_s(&self, count: u32, end_s: f64) -> f64 {
+        let arrived =
+            |at_s: f64| -> f64 { self.classes.iter().map(|class| class.rate.area_s(at_s)).sum() };
+        let enough = |at_s: f64| arrived(at_s) >= f64::from(count);
+        let (mut low, mut high) = (0.0, 1.0_f64);
+        while !enough(high) {
+            if high >= end_s {
+                return end_s;
+            }
+            high = (2.0 * high).min(end_s);
+        }
+        for _ in 0..64 {
+            let middle = f64::midpoint(low, high);
+            *(if enough(middle) { &mut high } else { &mut low }) = middle;
+        }
+        high.min(end_s)
+    }
+}
+
 impl LoadPlan for MixedPlan {
     fn kind(&self) -> PassKind {
         PassKind::Open
@@ -107,11 +128,8 @@ impl LoadPlan for MixedPlan {
     fn last_due_s(&self, _each_s: f64) -> f64 {
         let by_time = Bound { requests: None, ..self.bound };
         let ends = self.classes.iter().map(|class| bounded_s(&class.rate, by_time, 1.0));
-        // Classes at constant rates send all requests at the latest by then.
-        let constant: f64 = self.classes.iter().filter_map(|class| class.rate.constant()).sum();
-        let by_count =
-            self.bound.requests.map_or(f64::INFINITY, |count| f64::from(count) / constant);
-        ends.fold(0.0, f64::max).min(by_count)
+        let end_s = ends.fold(0.0, f64::max);
+        self.bound.requests.map_or(end_s, |count| self.time_of_count_s(count, end_s))
     }
 
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
@@ -181,6 +199,9 @@ mod tests {
         let due: Vec<_> = plan.order(0).map(|(at, class)| (ms(at), class)).collect();
         assert_eq!(due, [(0, 1), (333, 1), (666, 1), (1_000, 0), (1_500, 0)]);
         assert_eq!((plan.last_due_s(0.0), plan.peak_rate()), (2.0, 5.0));
+        // The window of 3 requests per second is over when the fourth request of both is due.
+        let four = MixedPlan { bound: Bound::requests(4), ..plan };
+        assert!((four.last_due_s(0.0) - 1.5).abs() < 1e-9, "{}", four.last_due_s(0.0));
     }
 
     #[test]
@@ -195,6 +216,7 @@ mod tests {
             model.take();
         }
         assert_eq!(due, [0, 0, 500, 500]);
+        assert_eq!(plan.last_due_s(0.0), 0.9, "5 requests at 4 per second take longer");
         assert_eq!(plan.to_string(), "a 2/s (constant) + b 2/s (constant)");
     }
 }
