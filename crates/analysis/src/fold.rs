@@ -208,9 +208,8 @@ impl PassFold {
         self.data.streamed |= record.streamed;
         self.instrument.add(timeline);
         let complete = record.outcome.is_complete();
-        let is_met = |objective: &RequestObjective| objective.is_met(timeline);
-        let objectives = self.classes.objectives_of(timeline).unwrap_or(&self.objectives);
-        let met = complete && self.data.met.is_some() && objectives.iter().all(is_met);
+        let asked = self.classes.objectives_of(timeline).unwrap_or(&self.objectives);
+        let met = complete && self.data.met.is_some() && asked.iter().all(|it| it.is_met(timeline));
         let is_judged = self.data.met.map(|_| met);
         self.recovery.iter_mut().for_each(|fold| fold.add(record, is_judged));
         let at = self.course.add(timeline, met);
@@ -316,7 +315,6 @@ impl PassFold {
         let rates = rates.unwrap_or_default();
         let objectives = self.classes.objectives_in_words(&self.objectives);
         let blocks = self.blocks.map(|fold| fold.finish(self.concurrency));
-        let serving_run = self.serving_run.map(|fold| fold.finish());
         // If times between tokens are unknown, it is also unknown which requests met an objective on these times.
         let lacks_gaps = !self.latencies.has_gaps();
         let is_judged = !lacks_gaps || !self.classes.judges_gaps(&self.objectives);
@@ -388,7 +386,7 @@ impl PassFold {
             ranks,
             sources,
             blocks,
-            serving_run,
+            serving_run: self.serving_run.map(|fold| fold.finish()),
             server,
             hardware,
             instrument,
