@@ -55,6 +55,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
     });
     let source = Box::new(Prepared::new(vec![request; requests as usize]));
     Job {
+        max_in_prefill: None,
         pass: 0,
         load: load_model(&pass, 0),
         stages: pass.stages(),

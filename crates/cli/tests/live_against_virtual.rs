@@ -85,6 +85,7 @@ fn serve(
     let no_timeouts =
         Timeouts { connect: None, first_token: None, between_events: None, total: None };
     let job = Job {
+        max_in_prefill: None,
         pass: 0,
         load: load_model(pass, 1),
         stages: pass.stages(),
@@ -121,8 +122,14 @@ fn a_pass_is_ended_early_by_the_same_decision_on_a_server_and_in_virtual_time() 
         let served = serve(&config, grid_cell, &pass, (Some(Watcher::Stop(watch.clone())), None));
         let mut engine = Engine::new(config.clone()).expect("an engine");
         let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
-        let place =
-            PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true, leavers: None };
+        let place = PassContext {
+            cell: grid_cell,
+            pass: &pass,
+            number: 0,
+            streamed: true,
+            leavers: None,
+            in_prefill: None,
+        };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
         let played: Vec<Record> = played.records(place).collect();
@@ -192,8 +199,14 @@ fn clients_that_leave_have_the_same_records_on_a_server_and_in_virtual_time() {
         let served = serve(&config, grid_cell, &pass, (None, leavers));
         let mut engine = Engine::new(config.clone()).expect("an engine");
         let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
-        let place =
-            PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true, leavers };
+        let place = PassContext {
+            cell: grid_cell,
+            pass: &pass,
+            number: 0,
+            streamed: true,
+            leavers,
+            in_prefill: None,
+        };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
         let figures = |records: Vec<Record>| {
@@ -230,7 +243,14 @@ fn noise_is_identical_in_virtual_time_and_on_the_served_engine() {
     for (pass, measured) in passes.iter().zip(&measured.passes) {
         let mut engine = Engine::new(config.clone()).expect("an engine");
         let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
-        let place = PassContext { cell: grid_cell, pass, number: 0, streamed: true, leavers: None };
+        let place = PassContext {
+            cell: grid_cell,
+            pass,
+            number: 0,
+            streamed: true,
+            leavers: None,
+            in_prefill: None,
+        };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
         let mut fold = PassFold::new(pass);

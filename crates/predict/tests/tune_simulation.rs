@@ -44,7 +44,14 @@ fn measured(
     let config = EngineConfig { noise, max_num_seqs: Some(max_num_seqs), ..config };
     let mut engine = Engine::new(config).expect("a configuration");
     let pass = PassPlan::closed(16, Bound::requests(64));
-    let place = PassContext { cell: CELL, pass: &pass, number: 0, streamed: true, leavers: None };
+    let place = PassContext {
+        cell: CELL,
+        pass: &pass,
+        number: 0,
+        streamed: true,
+        leavers: None,
+        in_prefill: None,
+    };
     let mut load = load_model(&pass, u64::from(round));
     let mut asked = lengths(CELL, None, 64).map(EngineRequest::from);
     let simulated = simulate_pass(&mut engine, &mut *load, &mut asked, place);

@@ -62,7 +62,14 @@ impl Machine {
     fn pass(&mut self, side: Side, pass: &PassPlan, number: u32) -> Vec<Record> {
         let engine = Engine::new(self.config.clone()).expect("a configuration");
         let mut engine = engine.with_noise_of(self.noise.take());
-        let place = PassContext { cell: CELL, pass, number, streamed: true, leavers: None };
+        let place = PassContext {
+            cell: CELL,
+            pass,
+            number,
+            streamed: true,
+            leavers: None,
+            in_prefill: None,
+        };
         let mut load = load_model(pass, u64::from(number));
         let requests = pass.requests().expect("a number");
         let mut asked = lengths(CELL, None, requests).map(EngineRequest::from);

@@ -75,6 +75,7 @@ fn target() -> Target {
         simulated: false,
         profile: None,
         facts: Facts { card: Some("A100 40G".to_owned()), ..Facts::default() },
+        startup: None,
     }
 }
 

@@ -151,6 +151,7 @@ fn target(model: &str) -> Target {
         simulated: false,
         profile: None,
         facts: Facts { card: Some("A100 40G".to_owned()), ..Facts::default() },
+        startup: None,
     }
 }
 
