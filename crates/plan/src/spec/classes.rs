@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(text.parse(), Ok(read));
         for (wrong, told) in [
             ("chat; rate=4; input=512", "missing field `output`"),
-            ("chat; rate=4; input=1; output=1; lenght=3", "unknown field `lenght`"),
+            ("chat; rate=4; input=1; output=1; size=3", "unknown field `size`"),
             ("chat; rate=4; rate=5; input=1; output=1", "gives rate twice"),
             ("chat; rate=4; input=1; output=1; body={", "body: EOF"),
             ("chat; rate=4; input=1; output=1; alone=yes", "`yes` is not true or false"),
