@@ -60,7 +60,7 @@ ADDED = {
         ("crates/plan/src/spec/workload_plan.rs", "    Random,\n", "    /// One repeated word.\n    RepeatedWord,\n"),
         ("crates/plan/src/spec/workload_plan.rs", '            Self::Prefix(_) => "prefix",\n',
          '            Self::RepeatedWord => "repeated-word",\n'),
-        ("crates/plan/src/spec/workload_plan.rs", "            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,\n",
+        ("crates/plan/src/spec/workload_plan.rs", "            Self::Random | Self::Drawn(_) | Self::Classes(_) | Self::Prefix(_) => None,\n",
          "            Self::RepeatedWord => None,\n"),
         ("crates/plan/src/spec/workload.rs", "static WORKLOADS: [WorkloadDefinition; 11] = [\n",
          '    WorkloadDefinition { name: "repeated-word", keys: &[], resolve: |_, _, _| WorkloadPlan::RepeatedWord },\n'),
