@@ -78,6 +78,10 @@ impl JudgedClass {
     }
 }
 
+fn is_on_gaps(objective: &RequestObjective) -> bool {
+    objective.metric.definition().of_gaps
+}
+
 fn in_words(objectives: &[RequestObjective]) -> String {
     let texts: Vec<&str> = objectives.iter().map(|it| it.text.as_str()).collect();
     texts.join(",")
@@ -109,7 +113,7 @@ impl ClassFold {
     /// Whether an objective of the plan or of a judged class is on times between tokens.
     pub(crate) fn judges_gaps(&self, of_plan: &[RequestObjective]) -> bool {
         let of_classes = self.judged.iter().flat_map(|class| &class.objectives);
-        of_plan.iter().chain(of_classes).any(|it| it.metric.definition().of_gaps)
+        of_plan.iter().chain(of_classes).any(is_on_gaps)
     }
 
     /// The objectives of the plan as they were written; if classes are judged, those of each class.
@@ -179,12 +183,14 @@ impl ClassFold {
     }
 
     /// The figures of all classes. Numbers at the end of names are sorted as numbers: `turn 2` before `turn 10`.
-    /// Unless `is_judged`, it is not known which requests met their objectives.
-    pub(crate) fn finish(mut self, layout: Option<&Layout>, is_judged: bool) -> Vec<ClassSummary> {
+    /// Without `has_gaps`, it is not known which requests met an objective on times between tokens.
+    pub(crate) fn finish(mut self, layout: Option<&Layout>, has_gaps: bool) -> Vec<ClassSummary> {
         self.parts.sort_by(|(a, _), (b, _)| in_order(a).cmp(&in_order(b)));
         let judged = |class: &str| self.judged.iter().find(|judged| judged.name == class);
         let summary = |(class, fold): (Box<str>, PartFold)| ClassSummary {
-            goodput: judged(&class).filter(|_| is_judged).map(|judged| judged.finish(layout)),
+            goodput: judged(&class)
+                .filter(|judged| has_gaps || !judged.objectives.iter().any(is_on_gaps))
+                .map(|judged| judged.finish(layout)),
             class: class.into(),
             figures: fold.finish(layout),
         };

@@ -381,7 +381,7 @@ impl PassFold {
             ttft_parts: self.ttft.finish(server.as_ref()),
             media: self.media.1.finish(self.media.0, duration_s).map(Box::new),
             pooled: self.pooled.finish(duration_s),
-            classes: self.classes.finish(layout, is_judged),
+            classes: self.classes.finish(layout, !lacks_gaps),
             servers,
             ranks,
             sources,

@@ -1,9 +1,10 @@
 //! The results of a run in a few sentences, which the terminal and the page show before or after everything else.
 
+use inferometer_analysis::isolation::{Isolation, isolations};
 use inferometer_analysis::{Cell, PassSummary, Summary, sweep};
 use inferometer_model::digits::{self, with_ends};
 use inferometer_model::metrics::{job_data::Reuse, jobs::PER_HOUR, tpot, ttft};
-use inferometer_model::{PassKind, stats::Spread};
+use inferometer_model::{Definition, PassKind, Statistic, stats::Spread};
 
 use crate::{answers, cost, label, significant, table};
 
@@ -58,8 +59,29 @@ fn of_cell(cell: &Cell) -> Option<String> {
         || whole().filter(|pass| !is_alone(pass)).max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let loaded = cell.throughput_pass().filter(|pass| !is_alone(pass)).or_else(highest);
     let sentences = [whole().find(is_alone).and_then(one_user), loaded.and_then(under_load)];
-    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    let sentences: Vec<String> = sentences.into_iter().flatten().chain(of_classes(cell)).collect();
     (!sentences.is_empty()).then(|| format!("{input} x {output}: {}", sentences.join(" ")))
+}
+
+/// `chat beside others: 1.07 times (0.98 to 1.17) as long to the first token as alone (medians), 1.29 times per token.`, for
+/// each class of traffic that was also measured alone.
+fn of_classes(cell: &Cell) -> Vec<String> {
+    let all = isolations(cell);
+    let medians = |of: &'static Definition| {
+        all.iter().filter(move |it| it.figure.0 == of && it.figure.1 == Statistic::P50)
+    };
+    let times = |it: &Isolation<'_>| with_ends(it.beside / it.alone, it.times, "times");
+    let sentence = |first: &Isolation<'_>| {
+        let is_same =
+            |it: &&Isolation<'_>| it.class == first.class && it.pass.load == first.pass.load;
+        let token = medians(&tpot::DEFINITION).find(is_same);
+        let token = token.map_or_else(String::new, |it| format!(", {} per token", times(it)));
+        let (class, first) = (first.class, times(first));
+        format!(
+            "{class} beside others: {first} as long to the first token as alone (medians){token}."
+        )
+    };
+    medians(&ttft::FROM_DUE).map(sentence).collect()
 }
 
 /// `8 jobs at once: 317 jobs/h; a job takes 11.8 s (the median of 40; p95 21.6 s), 0.84 times as long as recorded with the

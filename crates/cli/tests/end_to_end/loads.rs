@@ -270,6 +270,7 @@ fn classes_of_traffic_have_their_own_loads_fields_figures_and_objectives() {
     let shown = inferometer(folder.path(), &["show", "latest"]);
     let shown = told(&shown) + &String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("Classes beside others and alone"), "{shown}");
+    assert!(shown.contains("chat beside others: "), "{shown}");
     let predicted = inferometer(folder.path(), &["predict", "plan.toml", "--json"]);
     let predicted: Value = serde_json::from_slice(&predicted.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", told(&predicted)));

@@ -51,12 +51,17 @@ impl FromStr for ClassSpec {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut parts = text.split(';').map(str::trim);
-        let mut keys = Map::new();
-        keys.insert("name".to_owned(), parts.next().unwrap_or_default().into());
+        let name = parts.next().unwrap_or_default();
+        if name.contains(['=', ',']) {
+            return Err(format!("its name comes first, and `;` after each part; {FORM}"));
+        }
+        let mut keys = Map::from_iter([("name".to_owned(), Json::from(name))]);
         for part in parts.filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, "true"));
             let value = match key.trim() {
-                "body" => serde_json::from_str(value).map_err(|error| format!("body: {error}"))?,
+                "body" => serde_json::from_str(value).map_err(|error| {
+                    format!("body: {error} (only a plan file may have a `;` in it)")
+                })?,
                 "alone" => value
                     .trim()
                     .parse()
@@ -110,6 +115,14 @@ impl Spec {
         let has_end = self.requests.is_some() || self.duration.is_some();
         if !has_end && (1..given.len()).contains(&classes.windows()) {
             mistakes.add("class", "has a window beside a class that does not end; give --duration");
+        }
+        let span = self.duration.as_ref().and_then(|it| values::span(it).ok());
+        let is_empty = |class: &&ClassPlan| {
+            span.is_some_and(|span| class.arrivals.rate.area_s(span.as_secs_f64()) == 0.0)
+        };
+        for class in classes.0.iter().filter(is_empty) {
+            let name = &class.arrivals.name;
+            mistakes.add("class", format!("{name} has no request before --duration ends"));
         }
         Some(classes)
     }
@@ -190,6 +203,8 @@ mod tests {
         assert_eq!(text.parse(), Ok(read));
         for (wrong, told) in [
             ("chat; rate=4; input=512", "missing field `output`"),
+            ("rate=4; input=512; output=1", "its name comes first"),
+            ("chat, rate=4, input=512", "its name comes first"),
             ("chat; rate=4; input=1; output=1; size=3", "unknown field `size`"),
             ("chat; rate=4; rate=5; input=1; output=1", "gives rate twice"),
             ("chat; rate=4; input=1; output=1; body={", "body: EOF"),
@@ -215,7 +230,7 @@ mod tests {
             &[
                 "chat; rate=0; input=many; output=8; goodput=speed<1; body={\"api_key\":\"abcdef0123\"}",
                 "chat; rate=1; input=8; output=pairs:8,8:1; burstiness=-1; body={\"n\":2}",
-                "a,b; rate=5s@1; input=8; output=8",
+                "a+b; rate=5s@1; input=8; output=8",
             ],
             spec,
         );
@@ -230,7 +245,7 @@ mod tests {
             "chat: burstiness",
             "chat: body: `api_key`",
             "chat: body: forms of answers and `n`",
-            "`a,b` is not a name",
+            "`a+b` is not a name",
             "give --duration",
         ] {
             assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:?}");
@@ -242,6 +257,10 @@ mod tests {
     fn a_class_alone_needs_others_and_windows_need_an_end() {
         let window = "a; rate=5s@1; input=8; output=8";
         assert_eq!(told(&[window], Spec::default()), Vec::<String>::new());
+        let spec = Spec { duration: Some(Value::Text("5s".to_owned())), ..Spec::default() };
+        let late = told(&[window, "b; rate=6s@0+6s@1; input=8k; output=8"], spec);
+        assert_eq!(late.len(), 1, "{late:?}");
+        assert!(late[0].contains("b has no request"), "{late:?}");
         let alone = told(&["a; rate=1; input=8; output=8; alone"], Spec::default());
         assert!(alone.concat().contains("is alone without"), "{alone:?}");
     }

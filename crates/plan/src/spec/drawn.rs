@@ -163,7 +163,8 @@ pub(super) fn own_lengths(text: &str) -> Result<Lengths, LengthsError> {
             false => Ok(Lengths::Histogram { file: file.to_owned() }),
         };
     }
-    let tokens = |text: &str| match text.parse::<f64>() {
+    let number = |text: &str| text.parse().or_else(|_| super::tokens(text).map(f64::from));
+    let tokens = |text: &str| match number(text) {
         Ok(tokens) if (0.0..=f64::from(super::MAX_LENGTH)).contains(&tokens) => Ok(tokens),
         _ => Err("is not a number of tokens"),
     };

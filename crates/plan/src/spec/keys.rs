@@ -140,7 +140,7 @@ pub struct Spec {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     pub burstiness: Option<Value>,
-    /// A class of traffic beside others, in a plan file a table [[class]]: 'chat; rate=2; input=512; output=64'
+    /// A class of traffic beside others, in a plan file a table `[[class]]`: 'chat; rate=2; input=512; output=64'
     ///   rate=R, input=N, output=N: in the forms of --rate and --input-distribution
     ///   burstiness=SHAPE: of the gaps between its arrivals
     ///   body=JSON: fields of its requests, such as {"priority":1}, sent as they stand

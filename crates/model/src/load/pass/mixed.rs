@@ -139,9 +139,12 @@ impl LoadPlan for MixedPlan {
 
 impl fmt::Display for MixedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |ClassArrivals { name, rate, arrivals }: &ClassArrivals| match arrivals {
-            Arrivals::Poisson => format!("{name} {rate}/s"),
-            other => format!("{name} {rate}/s ({other})"),
+        let one = |ClassArrivals { name, rate, arrivals }: &ClassArrivals| {
+            let unit = if rate.constant().is_some() { "/s" } else { "" };
+            match arrivals {
+                Arrivals::Poisson => format!("{name} {rate}{unit}"),
+                other => format!("{name} {rate}{unit} ({other})"),
+            }
         };
         let all: Vec<String> = self.classes.iter().map(one).collect();
         write!(f, "{}{}", all.join(" + "), if all.len() == 1 { ALONE } else { "" })
