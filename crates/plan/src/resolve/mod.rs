@@ -35,7 +35,6 @@ use crate::{
     Warmup, WorkloadPlan,
 };
 
-pub(crate) use target::secret_fields;
 pub use timeouts::Timeouts;
 
 /// What to measure and how.

@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret};
 use inferometer_model::{Url, did_you_mean, visible::is_escaped};
-use serde_json::{Map, Value as Json};
 
 use crate::spec::{Known, Mistakes, OF_EMBEDDED, OF_TLS, Spec, SpecError, values};
 use crate::{LaunchPlan, SpreadPlan, TargetPlan, WorkloadPlan, spec::limits::MAX_NAME};
@@ -66,7 +64,7 @@ impl Spec {
         workload: &WorkloadPlan,
         mistakes: &mut Mistakes,
     ) -> TargetPlan {
-        for name in self.extra_body.iter().flat_map(secret_fields) {
+        for name in self.extra_body.iter().flat_map(values::secret_fields) {
             mistakes.add("extra_body", values::secret_told(&name));
         }
         mistakes.0.extend(self.wait().err());
@@ -235,40 +233,6 @@ impl Spec {
             card_hash: None,
             file_hashes: BTreeMap::new(),
         }
-    }
-}
-
-/// The names of the fields in a JSON body that suggest a secret. Only texts and long numbers are considered,
-/// at any depth.
-pub(crate) fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
-    let mut names: Vec<String> =
-        body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-fn secrets_in(name: &str, value: &Json) -> Vec<String> {
-    let short = ["token", "auth", "authorization"];
-    let is_secret =
-        || names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known));
-    let is_long = |number: &str| number.len() >= MIN_SECRET_CHARS;
-    match value {
-        Json::String(text) if !text.is_empty() && is_secret() => vec![name.to_owned()],
-        Json::Number(number) if is_long(&number.to_string()) && is_secret() => {
-            vec![name.to_owned()]
-        }
-        Json::Object(fields) => secret_fields(fields),
-        Json::Array(values) => {
-            let each = values.iter().flat_map(|value| match value {
-                Json::Object(fields) if is_secret() => {
-                    fields.values().flat_map(|value| secrets_in(name, value)).collect()
-                }
-                value => secrets_in(name, value),
-            });
-            each.collect()
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,4 @@
-//! Reads classes of traffic: the key `class`, which is a list of tables, and its flag.
-
-use std::str::FromStr;
+//! Reads classes of traffic: the key `class`, which is a list of tables.
 
 use inferometer_model::finish_reason::FILTERED_CLASS;
 use inferometer_model::load::arrival::Arrivals;
@@ -9,73 +7,12 @@ use inferometer_model::load::{ALONE, ClassArrivals};
 use inferometer_model::metrics::request_objective;
 use inferometer_model::request::asks_for_form;
 use inferometer_model::visible;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
 
+use super::class_spec::{ClassSpec, FORM};
 use super::drawn::own_lengths;
 use super::limits::{MAX_CLASS_NAME, MAX_CLASSES};
 use super::{Mistakes, Spec, Value, WorkloadKeys, levels, values};
-use crate::resolve::secret_fields;
 use crate::{ClassPlan, ClassesPlan, Lengths};
-
-const FORM: &str = "write it as 'chat; rate=4; input=512; output=128'; more keys are burstiness, body, goodput, alone";
-
-/// A class of traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClassSpec {
-    /// The name of the class.
-    pub name: String,
-    /// Its requests per second, as `rate` has them; `30s@0+30s@2` is a window.
-    pub rate: Value,
-    /// Gamma shape of the gaps between its arrivals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burstiness: Option<Value>,
-    /// Its prompt tokens: a number, or a distribution as `input_distribution` has it.
-    pub input: Value,
-    /// Its output tokens, in the same form.
-    pub output: Value,
-    /// Fields of its requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Map<String, Json>>,
-    /// Objectives on its requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goodput: Option<String>,
-    /// Whether a pass measures the class alone, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alone: Option<bool>,
-}
-
-impl FromStr for ClassSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default();
-        if name.contains(['=', ',']) {
-            return Err(format!("its name comes first, and `;` after each part; {FORM}"));
-        }
-        let mut keys = Map::from_iter([("name".to_owned(), Json::from(name))]);
-        for part in parts.filter(|part| !part.is_empty()) {
-            let (key, value) = part.split_once('=').unwrap_or((part, "true"));
-            let value = match key.trim() {
-                "body" => serde_json::from_str(value).map_err(|error| {
-                    format!("body: {error} (only a plan file may have a `;` in it)")
-                })?,
-                "alone" => value
-                    .trim()
-                    .parse()
-                    .map(Json::Bool)
-                    .map_err(|_| format!("alone: `{}` is not true or false", value.trim()))?,
-                _ => Json::from(value.trim()),
-            };
-            if keys.insert(key.trim().to_owned(), value).is_some() {
-                return Err(format!("it gives {} twice; {FORM}", key.trim()));
-            }
-        }
-        serde_json::from_value(Json::Object(keys)).map_err(|error| format!("{error}; {FORM}"))
-    }
-}
 
 /// The keys of loads and lengths, which have no meaning beside classes; those of workloads have none either.
 const EXCLUDED: &[&str] = &[
@@ -110,7 +47,7 @@ impl Spec {
                 wrong(format!("{name}: it is alone without `alone`; leave it out"));
             }
         }
-        let classes = given.iter().map(|class| class.resolve(self, mistakes)).collect();
+        let classes = given.iter().map(|class| resolve(class, self, mistakes)).collect();
         let classes = ClassesPlan(classes);
         let has_end = self.requests.is_some() || self.duration.is_some();
         if !has_end && (1..given.len()).contains(&classes.windows()) {
@@ -135,85 +72,59 @@ fn is_name(name: &str) -> bool {
     is_short && !name.contains(is_sign) && !name.ends_with(ALONE) && name != FILTERED_CLASS
 }
 
-impl ClassSpec {
-    fn resolve(&self, spec: &Spec, mistakes: &mut Mistakes) -> ClassPlan {
-        let Self { name, rate, burstiness, input, output, body, goodput, alone } = self;
-        let mut wrong = |problem: String| mistakes.add("class", format!("{name}: {problem}"));
-        let rate = levels::rate(rate).unwrap_or_else(|problem| {
-            wrong(format!("rate `{rate}` {problem}"));
-            1.0.into()
-        });
-        if rate.peak().is_infinite() {
-            wrong("rate `inf` has no arrivals of its own; give a number".to_owned());
-        }
-        let burstiness = burstiness.as_ref().map_or(Ok(1.0), values::burstiness);
-        let arrivals = burstiness.map(Arrivals::of_burstiness).unwrap_or_else(|problem| {
-            wrong(format!("burstiness {problem}"));
-            Arrivals::Poisson
-        });
-        let mut lengths = |key, given: &Value| {
-            let found = match own_lengths(&given.to_string()) {
-                Ok(Lengths::Pairs(_)) => Err("has pairs; make a class of each".to_owned()),
-                found => found.map_err(|problem| problem.to_string()),
-            };
-            found.unwrap_or_else(|problem| {
-                wrong(format!("{key} `{given}` {problem}"));
-                Lengths::Drawn(Distribution::constant(1.0))
-            })
+fn resolve(class: &ClassSpec, spec: &Spec, mistakes: &mut Mistakes) -> ClassPlan {
+    let ClassSpec { name, rate, burstiness, input, output, body, goodput, alone } = class;
+    let mut wrong = |problem: String| mistakes.add("class", format!("{name}: {problem}"));
+    let rate = levels::rate(rate).unwrap_or_else(|problem| {
+        wrong(format!("rate `{rate}` {problem}"));
+        1.0.into()
+    });
+    if rate.peak().is_infinite() {
+        wrong("rate `inf` has no arrivals of its own; give a number".to_owned());
+    }
+    let burstiness = burstiness.as_ref().map_or(Ok(1.0), values::burstiness);
+    let arrivals = burstiness.map(Arrivals::of_burstiness).unwrap_or_else(|problem| {
+        wrong(format!("burstiness {problem}"));
+        Arrivals::Poisson
+    });
+    let mut lengths = |key, given: &Value| {
+        let found = match own_lengths(&given.to_string()) {
+            Ok(Lengths::Pairs(_)) => Err("has pairs; make a class of each".to_owned()),
+            found => found.map_err(|problem| problem.to_string()),
         };
-        let (input, output) = (lengths("input", input), lengths("output", output));
-        let objectives = goodput.as_deref().map_or(Ok(Vec::new()), request_objective::parse);
-        let goodput = objectives.unwrap_or_else(|errors| {
-            errors.iter().for_each(|error| wrong(format!("goodput: {error}")));
-            Vec::new()
-        });
-        for field in body.iter().flat_map(secret_fields) {
-            wrong(format!("body: {}", values::secret_told(&field)));
-        }
-        if body.as_ref().is_some_and(|body| asks_for_form(body) || body.contains_key("n")) {
-            wrong(
-                "body: forms of answers and `n` are for all classes; use --extra-body".to_owned(),
-            );
-        }
-        for objective in goodput.iter().filter(|objective| spec.lacks_stream(objective.metric)) {
-            wrong(format!("goodput: `{}` cannot be judged without streaming", objective.text));
-        }
-        ClassPlan {
-            arrivals: ClassArrivals { name: name.clone(), rate, arrivals },
-            input,
-            output,
-            body: body.clone().unwrap_or_default(),
-            goodput,
-            alone: alone.unwrap_or(false),
-        }
+        found.unwrap_or_else(|problem| {
+            wrong(format!("{key} `{given}` {problem}"));
+            Lengths::Drawn(Distribution::constant(1.0))
+        })
+    };
+    let (input, output) = (lengths("input", input), lengths("output", output));
+    let objectives = goodput.as_deref().map_or(Ok(Vec::new()), request_objective::parse);
+    let goodput = objectives.unwrap_or_else(|errors| {
+        errors.iter().for_each(|error| wrong(format!("goodput: {error}")));
+        Vec::new()
+    });
+    for field in body.iter().flat_map(values::secret_fields) {
+        wrong(format!("body: {}", values::secret_told(&field)));
+    }
+    if body.as_ref().is_some_and(|body| asks_for_form(body) || body.contains_key("n")) {
+        wrong("body: forms of answers and `n` are for all classes; use --extra-body".to_owned());
+    }
+    for objective in goodput.iter().filter(|objective| spec.lacks_stream(objective.metric)) {
+        wrong(format!("goodput: `{}` cannot be judged without streaming", objective.text));
+    }
+    ClassPlan {
+        arrivals: ClassArrivals { name: name.clone(), rate, arrivals },
+        input,
+        output,
+        body: body.clone().unwrap_or_default(),
+        goodput,
+        alone: alone.unwrap_or(false),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_class_is_written_as_a_table_or_as_a_text() {
-        let text = "chat; rate=4; input=512; output=lognormal:128,64; body={\"priority\":0}; \
-                    goodput=ttft<500ms,tpot<50ms; alone";
-        let table = r#"{"name": "chat", "rate": "4", "input": "512", "output": "lognormal:128,64",
-            "body": {"priority": 0}, "goodput": "ttft<500ms,tpot<50ms", "alone": true}"#;
-        let read: ClassSpec = serde_json::from_str(table).expect("a table");
-        assert_eq!(text.parse(), Ok(read));
-        for (wrong, told) in [
-            ("chat; rate=4; input=512", "missing field `output`"),
-            ("rate=4; input=512; output=1", "its name comes first"),
-            ("chat, rate=4, input=512", "its name comes first"),
-            ("chat; rate=4; input=1; output=1; size=3", "unknown field `size`"),
-            ("chat; rate=4; rate=5; input=1; output=1", "gives rate twice"),
-            ("chat; rate=4; input=1; output=1; body={", "body: EOF"),
-            ("chat; rate=4; input=1; output=1; alone=yes", "`yes` is not true or false"),
-        ] {
-            let problem = wrong.parse::<ClassSpec>().unwrap_err();
-            assert!(problem.contains(told), "{wrong}: {problem}");
-        }
-    }
 
     fn told(classes: &[&str], spec: Spec) -> Vec<String> {
         let class = classes.iter().map(|text| text.parse().expect(text)).collect();

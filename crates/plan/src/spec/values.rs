@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use derive_more::{Display, From};
-use inferometer_model::{json::one_of, secrets::names_a_secret_parameter};
+use inferometer_model::json::one_of;
+use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret, names_a_secret_parameter};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// A number or a text, as a plan file or a flag may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Display, From)]
@@ -154,6 +155,40 @@ pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     let (name, _) =
         pairs.find(|(name, value)| !value.is_empty() && names_a_secret_parameter(name))?;
     Some(name)
+}
+
+/// The names of the fields in a JSON body that suggest a secret. Only texts and long numbers are considered,
+/// at any depth.
+pub(crate) fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
+    let mut names: Vec<String> =
+        body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn secrets_in(name: &str, value: &Json) -> Vec<String> {
+    let short = ["token", "auth", "authorization"];
+    let is_secret =
+        || names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_long = |number: &str| number.len() >= MIN_SECRET_CHARS;
+    match value {
+        Json::String(text) if !text.is_empty() && is_secret() => vec![name.to_owned()],
+        Json::Number(number) if is_long(&number.to_string()) && is_secret() => {
+            vec![name.to_owned()]
+        }
+        Json::Object(fields) => secret_fields(fields),
+        Json::Array(values) => {
+            let each = values.iter().flat_map(|value| match value {
+                Json::Object(fields) if is_secret() => {
+                    fields.values().flat_map(|value| secrets_in(name, value)).collect()
+                }
+                value => secrets_in(name, value),
+            });
+            each.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The message about a parameter or field whose name suggests a secret.
