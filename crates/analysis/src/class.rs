@@ -6,9 +6,9 @@ use inferometer_model::metrics::request_objective::RequestObjective;
 use inferometer_model::{Outcome, Timeline};
 use serde::{Deserialize, Serialize};
 
+use crate::goodput::Goodput;
 use crate::interval::{Layout, attainment};
 use crate::part::{PartFigures, PartFold};
-use crate::pass::Goodput;
 
 /// The figures of the requests of one class within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ pub mod class;
 mod column;
 pub mod distributions;
 pub mod drawn;
+mod goodput;
 pub mod growth;
 pub mod instrument;
 pub mod interval;

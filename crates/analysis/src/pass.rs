@@ -1,5 +1,6 @@
 //! The figures of one pass, as stored in results. [`crate::fold`] computes them.
 
+pub use crate::goodput::Goodput;
 use inferometer_model::cell::trial_or_repeat_suffix;
 use inferometer_model::metrics::{
     SteadyState, concurrency, duration, failures, goodput, registry, steady_state, throughput,
@@ -321,29 +322,6 @@ pub fn path_of(metric: &Definition) -> String {
 /// The metrics of whole passes that are not fields of [`PassSummary`], each with its key.
 pub fn further() -> impl Iterator<Item = (&'static str, &'static Definition)> {
     registry::of_passes().filter(|(_, metric)| !is_field(metric))
-}
-
-/// The requests that met the plan's objectives on requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Goodput {
-    /// The objectives as they were written.
-    pub objectives: String,
-    /// Requests that completed and met all objectives.
-    pub met: u64,
-    /// `met` per second over the duration of the pass.
-    pub requests_per_s: Option<f64>,
-    /// 95 % interval of `requests_per_s`; see [`PassSummary::intervals`].
-    pub requests_per_s_ci: Option<[f64; 2]>,
-    /// Prompt and output tokens of these requests; absent if they were not counted, and in results of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// 95 % interval of `tokens` per second over the duration of the pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_per_s_ci: Option<[f64; 2]>,
-    /// `met` / planned: requests that did not complete count as not met.
-    pub attainment: Option<f64>,
-    /// 95 % interval of `attainment`; absent if planned requests were not sent.
-    pub attainment_ci: Option<[f64; 2]>,
 }
 
 /// Results of versions without repeats are those of the first repeat.
