@@ -62,9 +62,7 @@ impl MixedPlan {
             Some(next)
         })
     }
-}
 
-impl MixedPlan {
     /// The seconds after which so many requests have arrived on average, at most `end_s`.
     fn time_of_count_s(&self, count: u32, end_s: f64) -> f64 {
         let arrived =
