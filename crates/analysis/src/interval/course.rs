@@ -4,11 +4,14 @@
 use inferometer_model::stats::{VALUES_KEPT, serial::LastControl};
 use inferometer_model::{Nanos, OutcomeKind, Timeline, load::KeptConstant, metrics::TokenCurve};
 
-use super::{lockstep::Lockstep, sent::SentRequest, work::Work};
+use super::lockstep::{Lockstep, are_in_groups};
+use super::{sent::SentRequest, work::Work};
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
 pub(super) const FEWEST_STAYS: usize = 2;
+/// The same if the requests of a wave run in few groups: then two waves are about two values.
+pub(super) const FEWEST_STAYS_IN_GROUPS: usize = 3;
 /// The fewest requests in the steady state if requests arrive at a rate. With fewer, chance decides whether slow
 /// fluctuations show. There must also be as many requests as are in flight. A larger multiple is not needed, because
 /// [`Layout::memory`] states how long fluctuations last.
@@ -107,7 +110,11 @@ impl Course {
         let middle = sent.len().saturating_sub(2 * edge);
         let begins_at_once = matches!(holds, KeptConstant::InFlight(_));
         let is_limited = begins_at_once || lockstep.is_some();
+        let steady = sent.get(edge..sent.len().saturating_sub(edge));
+        let is_in_groups =
+            begins_at_once && steady.is_some_and(|steady| are_in_groups(steady, in_flight));
         let fewest = FEWEST.max(match is_limited {
+            true if is_in_groups => FEWEST_STAYS_IN_GROUPS * edge,
             true => FEWEST_STAYS * edge,
             false if edge > 0 => edge.max(FEWEST_ARRIVALS),
             false => 0,
@@ -128,6 +135,7 @@ impl Course {
         let memory = if is_limited { 0.0 } else { in_flight as f64 };
         let work = begins_at_once.then(|| Work::of(&sent, edge, tokens)).flatten();
         Ok(Layout {
+            is_in_groups,
             work,
             ranks,
             sent,
@@ -182,6 +190,8 @@ pub(crate) struct Layout {
     pub work: Option<Work>,
     /// Present if the requests run in lockstep.
     pub lockstep: Option<Lockstep>,
+    /// Whether the requests of a closed loop are sent in few groups.
+    pub is_in_groups: bool,
 }
 
 impl Layout {

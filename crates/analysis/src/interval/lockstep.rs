@@ -32,18 +32,34 @@ impl Lockstep {
         if correlation(earlier, later) < ALIKE {
             return None;
         }
-        let tokens: f64 = sent.iter().filter_map(|sent| sent.tokens).map(f64::from).sum();
-        let token = sent.len() as f64 / tokens.max(1.0);
-        let stay_s = sent.iter().map(SentRequest::stay_s).sum::<f64>() / sent.len() as f64;
+        let (token, token_s) = token(sent);
         // Requests of one phase are sent in the same step of the server, which takes about as long as a token.
         let wave = &later[later.len() - in_flight..];
-        let phases = wave.iter().filter(|&&gap| gap > token * stay_s / 2.0).count();
+        let phases = wave.iter().filter(|&&gap| gap > token_s / 2.0).count();
         Some(Self { phases, token })
     }
 
     pub(super) fn has_enough(&self, in_flight: usize) -> bool {
         self.phases >= FEWEST_PHASES.max(in_flight / 2)
     }
+}
+
+/// The mean time of a token, as a share of the mean stay of a request, and in seconds.
+fn token(sent: &[SentRequest]) -> (f64, f64) {
+    let tokens: f64 = sent.iter().filter_map(|sent| sent.tokens).map(f64::from).sum();
+    let token = sent.len() as f64 / tokens.max(1.0);
+    let stay_s = sent.iter().map(SentRequest::stay_s).sum::<f64>() / sent.len() as f64;
+    (token, token * stay_s)
+}
+
+/// Whether the requests of a closed loop are sent in few groups, because those that begin together also end together.
+/// `middle` are those of the steady state. All requests of a group share what makes it fast or slow, so a wave shows
+/// little more than one of its requests does.
+pub(super) fn are_in_groups(middle: &[SentRequest], in_flight: usize) -> bool {
+    let (_, token_s) = token(middle);
+    let gap = |pair: &[SentRequest]| pair[1].send.seconds_after(pair[0].send);
+    let groups = middle.windows(2).map(gap).filter(|gap| *gap > token_s / 2.0).count();
+    in_flight * groups < FEWEST_PHASES.min(in_flight / 2) * middle.len()
 }
 
 /// The correlation of two series of equal length; 0 if one of them is constant.

@@ -101,6 +101,15 @@ pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
     (2 * middle / layout.in_flight).clamp(FEWEST_COSINES, most)
 }
 
+/// The same for a mean. If the requests of a wave run in few groups, there are about as many independent values as waves,
+/// and so one cosine fewer.
+fn cosines_of_mean(layout: &Layout, middle: usize) -> usize {
+    match layout.is_in_groups {
+        true => (middle / layout.in_flight).saturating_sub(1).clamp(1, COSINES),
+        false => cosines(layout, middle),
+    }
+}
+
 impl<'a> Series<'a> {
     /// Builds the series of a pass from contributions in any order. `None` if too few requests are in the steady state.
     pub(crate) fn new(layout: &'a Layout, given: &[Contribution]) -> Option<Self> {
@@ -158,7 +167,7 @@ impl<'a> Series<'a> {
         }
         let of = |part: &Contribution| part.total - mean * part.weight;
         let (first, middle, last) = self.cut();
-        let long = self.long_run(|_, part| of(part), cosines(self.layout, middle.len()))?;
+        let long = self.long_run(|_, part| of(part), cosines_of_mean(self.layout, middle.len()))?;
         let values = |parts: &[Contribution]| parts.iter().map(of).collect::<Vec<f64>>();
         let alone = variance(&values(middle));
         let edge = |parts: &[Contribution], shared: f64| {

@@ -11,6 +11,7 @@ use inferometer_model::{Bound, OpenPlan, OverLimit, PassPlan, Timeline};
 use super::series::of_edge;
 use crate::{PassFold, PassSummary};
 
+mod groups;
 mod random_lengths;
 
 /// A closed loop on a server whose speed drifts. The duration of a request is its own random length times the current

@@ -19,6 +19,7 @@ mod sentence;
 
 mod answer;
 mod procedure;
+mod visits;
 mod within;
 
 mod findings;

@@ -9,6 +9,7 @@ use inferometer_plan::{search::Over, sweep::SweepPlan};
 
 use super::knee::{Knee, knee};
 use super::saturation::{Saturated, is_more, saturated, seems_flat, shared_error};
+use super::visits::widen;
 use super::{estimate::FEWEST_TRIALS, fold::LevelTrial, level::Level, outcome::SweepEnding};
 
 /// The factor from one load to the next until the server is saturated. If there is little time, the highest loads are
@@ -17,6 +18,8 @@ const STRIDE: f64 = 2.0;
 const STRIDE_IN_A_HURRY: f64 = 4.0;
 /// A time limit up to this long is little time.
 const LITTLE_TIME: Duration = Duration::from_secs(120);
+/// If there is little time, no load is tried again more often than this.
+const MOST_VISITS: u32 = 3;
 /// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
 /// The loads on both sides of the knee may differ by at most this factor, or by 1, before trials are made longer.
@@ -112,6 +115,7 @@ impl Sweep {
             Level::of(&own.collect::<Vec<_>>())
         };
         self.levels = loads.into_iter().filter_map(of).collect();
+        widen(&mut self.levels, &self.trials);
     }
 
     /// The figures at each load, in the order of loads. One request in flight comes before all rates.
@@ -207,18 +211,44 @@ impl Sweep {
         if self.trials.iter().any(is_limited) {
             return Err(SweepEnding::RateLimited);
         }
-        let wanted = match (self.plan.by, self.saturated()) {
-            (_, None) => self.out()?,
-            (Over::Concurrency, Some(found)) => self.near_knee(found)?,
-            (_, Some(found)) => self.near_capacity(found)?,
+        let saturated = self.saturated();
+        let wanted = match (self.plan.by, saturated) {
+            (_, None) => self.out(),
+            (Over::Concurrency, Some(found)) => self.near_knee(found),
+            (_, Some(found)) => self.near_capacity(found),
         };
         if self.is_out_of_time {
-            return Err(SweepEnding::TimeSpent);
+            return Err(wanted.err().unwrap_or(SweepEnding::TimeSpent));
         }
         if self.trials() >= self.plan.max_trials {
-            return Err(SweepEnding::TrialsSpent);
+            return Err(wanted.err().unwrap_or(SweepEnding::TrialsSpent));
         }
+        let next = wanted.and_then(|wanted| self.afforded(wanted));
+        let visits = match (&next, saturated) {
+            (Err(_), _) => MOST_VISITS,
+            (Ok(_), Some(_)) => 2,
+            (Ok(_), None) => 0,
+        };
+        self.revisit(visits).map_or(next, Ok)
+    }
+
+    fn afforded(&self, wanted: NextLevel) -> Result<NextLevel, SweepEnding> {
         Ok(NextLevel { requests: self.affordable(wanted)?, ..wanted })
+    }
+
+    /// If there is little time: another trial at the load with the fewest trials, below `most`, from the highest load
+    /// on, if it ends in time; the load of the last trial comes last. On its way down, the sweep meets the server at
+    /// another time than on its way up, so both show how much the server changes meanwhile.
+    fn revisit(&self, most: u32) -> Option<NextLevel> {
+        let is_by_number = self.is_in_a_hurry() && self.plan.by == Over::Concurrency;
+        let mut levels: Vec<&Level> = self.levels.iter().rev().collect();
+        levels.retain(|level| is_by_number && level.trials < most);
+        let last = self.last().map(|trial| trial.load);
+        levels.sort_by_key(|level| (level.trials, Some(level.load) == last));
+        levels.into_iter().find_map(|level| {
+            let Level { by, load, last_requests, .. } = *level;
+            self.afforded(NextLevel { by, load, requests: last_requests }).ok()
+        })
     }
 
     fn is_in_a_hurry(&self) -> bool {

@@ -161,3 +161,35 @@ fn a_long_request_in_flight_at_the_time_limit_lowers_the_throughput() {
     let found = cut.requests_per_s.expect("a figure").value;
     assert!((1.1..1.5).contains(&found), "{found}");
 }
+
+#[test]
+fn in_little_time_each_load_is_tried_on_the_way_up_and_again_on_the_way_down() {
+    let mut sweep = Sweep::new(&within(60));
+    let mut loads = Vec::new();
+    while let Some(asked) = sweep.next() {
+        loads.push(asked.load);
+        sweep.add_trial(slow(asked, 0.4, 8.0));
+    }
+    assert_eq!(loads[..6], [1.0, 4.0, 16.0, 4.0, 16.0, 1.0], "{loads:?}");
+    assert!(sweep.time_s() <= 60.0, "{}", sweep.time_s());
+}
+
+#[test]
+fn the_intervals_of_a_sweep_in_little_time_hold_although_the_server_is_faster_in_some_trials() {
+    use inferometer_model::stats::seed::{normal, rng};
+    let (mut held, mut stated) = (0, 0);
+    for seed in 0..200 {
+        let mut rng = rng(seed, &["changes"]);
+        let mut sweep = Sweep::new(&within(60));
+        while let Some(asked) = sweep.next() {
+            let speed = (0.05 * normal(&mut rng)).exp();
+            sweep.add_trial(slow(asked, 0.4 / speed, 8.0 * speed));
+        }
+        for level in sweep.levels().iter().filter(|level| level.by == Over::Concurrency) {
+            let [low, high] = level.requests_per_s.expect("a rate").interval(0.95);
+            stated += 1;
+            held += u32::from((low..=high).contains(&(level.load / 0.4).min(8.0)));
+        }
+    }
+    assert!(f64::from(held) >= 0.9 * f64::from(stated), "{held} of {stated}");
+}
