@@ -9,9 +9,9 @@ use super::{sent::SentRequest, work::Work};
 
 /// The fewest requests in the steady state of a closed loop, as a multiple of the number in flight. With fewer
 /// requests, fluctuations that are slower than one request would not be visible.
-pub(super) const FEWEST_STAYS: usize = 2;
+const FEWEST_STAYS: usize = 2;
 /// The same if the requests of a wave run in few groups: then two waves are about two values.
-pub(super) const FEWEST_STAYS_IN_GROUPS: usize = 3;
+const FEWEST_STAYS_IN_GROUPS: usize = 3;
 /// The fewest requests in the steady state if requests arrive at a rate. With fewer, chance decides whether slow
 /// fluctuations show. There must also be as many requests as are in flight. A larger multiple is not needed, because
 /// [`Layout::memory`] states how long fluctuations last.
@@ -114,8 +114,7 @@ impl Course {
         let is_in_groups =
             begins_at_once && steady.is_some_and(|steady| are_in_groups(steady, in_flight));
         let fewest = FEWEST.max(match is_limited {
-            true if is_in_groups => FEWEST_STAYS_IN_GROUPS * edge,
-            true => FEWEST_STAYS * edge,
+            true => fewest_stays(is_in_groups) * edge,
             false if edge > 0 => edge.max(FEWEST_ARRIVALS),
             false => 0,
         });
@@ -148,6 +147,11 @@ impl Course {
             lockstep,
         })
     }
+}
+
+/// The fewest requests in the steady state, as a multiple of the number in flight.
+pub(super) const fn fewest_stays(is_in_groups: bool) -> usize {
+    if is_in_groups { FEWEST_STAYS_IN_GROUPS } else { FEWEST_STAYS }
 }
 
 /// The mean number of requests in flight while requests arrive, by Little's law, rounded.

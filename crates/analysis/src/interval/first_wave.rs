@@ -1,7 +1,7 @@
 //! The first requests of a closed loop, if they wait for each other's prompts.
 
 use super::contribution::{COSINES, Contribution, variance};
-use super::course::{FEWEST_STAYS, Layout};
+use super::course::{Layout, fewest_stays};
 use super::sent::SentRequest;
 
 /// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
@@ -91,7 +91,7 @@ impl Wave {
         let has_waited = |it: &SentRequest| it.send.seconds_after(sent[0].send) < waits_s;
         let behind = sent.partition_point(has_waited).saturating_sub(*edge);
         let steady = sent.len().saturating_sub(2 * edge + behind);
-        if steady < FEWEST_STAYS * edge { 0 } else { behind }
+        if steady < fewest_stays(layout.is_in_groups) * edge { 0 } else { behind }
     }
 
     /// The variance of the sum of the wave's values. The time of a prompt, or of a step, counts once for each request

@@ -6,6 +6,8 @@
 //! follows from the first arrivals. A longer pass shows no other pattern. What other patterns would give is estimated
 //! from the differences between the places of one wave: the phases are the sample, not the requests.
 
+use inferometer_model::Nanos;
+
 use super::sent::SentRequest;
 
 /// If the gaps between the sends of two successive waves are correlated at least this much, they are the same gaps.
@@ -48,18 +50,32 @@ impl Lockstep {
 fn token(sent: &[SentRequest]) -> (f64, f64) {
     let tokens: f64 = sent.iter().filter_map(|sent| sent.tokens).map(f64::from).sum();
     let token = sent.len() as f64 / tokens.max(1.0);
-    let stay_s = sent.iter().map(SentRequest::stay_s).sum::<f64>() / sent.len() as f64;
-    (token, token * stay_s)
+    (token, token * stay_s(sent))
 }
 
-/// Whether the requests of a closed loop are sent in few groups, because those that begin together also end together.
-/// `middle` are those of the steady state. All requests of a group share what makes it fast or slow, so a wave shows
-/// little more than one of its requests does.
-pub(super) fn are_in_groups(middle: &[SentRequest], in_flight: usize) -> bool {
-    let (_, token_s) = token(middle);
-    let gap = |pair: &[SentRequest]| pair[1].send.seconds_after(pair[0].send);
-    let groups = middle.windows(2).map(gap).filter(|gap| *gap > token_s / 2.0).count();
-    in_flight * groups < FEWEST_PHASES.min(in_flight / 2) * middle.len()
+fn stay_s(sent: &[SentRequest]) -> f64 {
+    sent.iter().map(SentRequest::stay_s).sum::<f64>() / sent.len() as f64
+}
+
+/// Whether the requests of a closed loop run in few groups: they begin together and end together. All requests of a group
+/// share what makes it fast or slow, so a wave shows little more than one of its requests does. `steady` are the requests
+/// of the steady state, in the order of sending.
+pub(super) fn are_in_groups(steady: &[SentRequest], in_flight: usize) -> bool {
+    if steady.is_empty() {
+        return false;
+    }
+    // A step of the server takes about as long as a token. Requests that follow each other evenly are no groups.
+    let step_s = token(steady).1.min(stay_s(steady) / in_flight as f64);
+    let are_near = |a: Nanos, b: Nanos| b.seconds_after(a).abs() <= step_s / 2.0;
+    let pairs = steady.windows(2);
+    let (mut begin_together, mut end_together) = (0, 0);
+    for pair in pairs.filter(|pair| are_near(pair[0].send, pair[1].send)) {
+        begin_together += 1;
+        end_together += usize::from(are_near(pair[0].ended, pair[1].ended));
+    }
+    let groups = steady.len() - begin_together;
+    let are_few = in_flight * groups < FEWEST_PHASES.min(in_flight / 2) * steady.len();
+    are_few && end_together as f64 >= ALIKE * begin_together as f64
 }
 
 /// The correlation of two series of equal length; 0 if one of them is constant.

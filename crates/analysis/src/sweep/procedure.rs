@@ -18,8 +18,9 @@ const STRIDE: f64 = 2.0;
 const STRIDE_IN_A_HURRY: f64 = 4.0;
 /// A time limit up to this long is little time.
 const LITTLE_TIME: Duration = Duration::from_secs(120);
-/// If there is little time, no load is tried again more often than this.
+/// If there is little time: the most trials at a load, and those before loads around the knee are tried.
 const MOST_VISITS: u32 = 3;
+const MOST_BEFORE_KNEE: u32 = 2;
 /// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
 /// The loads on both sides of the knee may differ by at most this factor, or by 1, before trials are made longer.
@@ -115,7 +116,9 @@ impl Sweep {
             Level::of(&own.collect::<Vec<_>>())
         };
         self.levels = loads.into_iter().filter_map(of).collect();
-        widen(&mut self.levels, &self.trials);
+        if self.is_in_a_hurry() {
+            widen(&mut self.levels, &self.trials, self.plan.confidence);
+        }
     }
 
     /// The figures at each load, in the order of loads. One request in flight comes before all rates.
@@ -224,27 +227,29 @@ impl Sweep {
             return Err(wanted.err().unwrap_or(SweepEnding::TrialsSpent));
         }
         let next = wanted.and_then(|wanted| self.afforded(wanted));
-        let visits = match (&next, saturated) {
+        let most = match (&next, saturated) {
             (Err(_), _) => MOST_VISITS,
-            (Ok(_), Some(_)) => 2,
-            (Ok(_), None) => 0,
+            (Ok(_), Some(_)) => MOST_BEFORE_KNEE,
+            (Ok(_), None) => return next,
         };
-        self.revisit(visits).map_or(next, Ok)
+        self.revisit(most).map_or(next, Ok)
     }
 
     fn afforded(&self, wanted: NextLevel) -> Result<NextLevel, SweepEnding> {
         Ok(NextLevel { requests: self.affordable(wanted)?, ..wanted })
     }
 
-    /// If there is little time: another trial at the load with the fewest trials, below `most`, from the highest load
-    /// on, if it ends in time; the load of the last trial comes last. On its way down, the sweep meets the server at
-    /// another time than on its way up, so both show how much the server changes meanwhile.
+    /// If there is little time: another trial at the load with the fewest trials, fewer than `most`, from the highest load
+    /// on, if it ends in time; not at the load of the last trial. On its way down, the sweep meets the server at another
+    /// time than on its way up, so both show how much the server changes meanwhile.
     fn revisit(&self, most: u32) -> Option<NextLevel> {
-        let is_by_number = self.is_in_a_hurry() && self.plan.by == Over::Concurrency;
-        let mut levels: Vec<&Level> = self.levels.iter().rev().collect();
-        levels.retain(|level| is_by_number && level.trials < most);
+        if !self.is_in_a_hurry() || self.plan.by != Over::Concurrency {
+            return None;
+        }
         let last = self.last().map(|trial| trial.load);
-        levels.sort_by_key(|level| (level.trials, Some(level.load) == last));
+        let is_open = |level: &&Level| level.trials < most && Some(level.load) != last;
+        let mut levels: Vec<&Level> = self.levels.iter().rev().filter(is_open).collect();
+        levels.sort_by_key(|level| level.trials);
         levels.into_iter().find_map(|level| {
             let Level { by, load, last_requests, .. } = *level;
             self.afforded(NextLevel { by, load, requests: last_requests }).ok()

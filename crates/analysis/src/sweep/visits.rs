@@ -20,38 +20,65 @@ const FIGURES: [Figure; 5] = [
     (|trial| trial.latency_ms, |level| &mut level.latency_ms),
 ];
 
-/// Widens the figures of closed loops. The squares of the relative differences between the trials at a load are pooled
-/// over all loads, for each figure. A figure that is known better than this gets this error, with its degrees of freedom.
-pub(super) fn widen(levels: &mut [Level], trials: &[LevelTrial]) {
+/// Widens the figures of closed loops, whose trials at a load have about the same length. The squares of the relative
+/// differences between the trials at a load are pooled over all loads, for each figure. If this gives a wider interval of
+/// a figure, it replaces the error of the figure.
+pub(super) fn widen(levels: &mut [Level], trials: &[LevelTrial], confidence: f64) {
     for (of_trial, of_level) in FIGURES {
-        let Some((variance, degrees)) = between(levels, trials, of_trial) else { continue };
-        for level in levels.iter_mut().filter(|level| level.by == Over::Concurrency) {
-            let used = f64::from(level.settled_trials);
-            let Some(figure) = of_level(level) else { continue };
-            let variance = variance * figure.value * figure.value / used;
-            if variance > figure.variance {
-                *figure = FigureEstimate { variance, degrees, ..*figure };
+        let of_levels = levels.iter().map(|level| Visits::of(level, trials, of_trial));
+        let of_levels: Vec<Visits> = of_levels.collect();
+        let degrees: f64 = of_levels.iter().map(|visits| visits.degrees).sum();
+        if degrees < FEWEST_DEGREES {
+            continue;
+        }
+        let relative = of_levels.iter().map(|visits| visits.squares).sum::<f64>() / degrees;
+        for (level, visits) in levels.iter_mut().zip(of_levels) {
+            let Some(figure) = of_level(level).as_mut().filter(|_| visits.of_mean > 0.0) else {
+                continue;
+            };
+            let variance = relative * figure.value * figure.value * visits.of_mean;
+            let other = FigureEstimate { variance, degrees, ..*figure };
+            if other.interval(confidence)[1] > figure.interval(confidence)[1] {
+                *figure = other;
             }
         }
     }
 }
 
-/// The relative variance of a figure between trials at the same load, and its degrees of freedom.
-fn between(
-    levels: &[Level],
-    trials: &[LevelTrial],
-    of: fn(&LevelTrial) -> Option<FigureEstimate>,
-) -> Option<(f64, f64)> {
-    let (mut squares, mut degrees) = (0.0, 0.0);
-    for level in levels.iter().filter(|level| level.by == Over::Concurrency) {
-        let own = trials.iter().filter(|trial| (trial.by, trial.load) == (level.by, level.load));
-        let own = own.filter(|trial| trial.is_settled == level.is_settled);
-        let values: Vec<f64> = own.filter_map(of).map(|figure| figure.value).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        if values.len() > 1 && mean > 0.0 {
-            squares += values.iter().map(|value| (value / mean - 1.0).powi(2)).sum::<f64>();
-            degrees += (values.len() - 1) as f64;
+/// How much a figure differs between the trials at a load.
+#[derive(Default)]
+struct Visits {
+    /// The sum of the squares of the relative differences from their mean.
+    squares: f64,
+    /// The degrees of freedom of this sum.
+    degrees: f64,
+    /// The variance of the mean as a share of that of a trial; 0 if no trial has the figure.
+    of_mean: f64,
+}
+
+impl Visits {
+    fn of(
+        level: &Level,
+        trials: &[LevelTrial],
+        figure: fn(&LevelTrial) -> Option<FigureEstimate>,
+    ) -> Self {
+        let own = |trial: &&LevelTrial| {
+            level.by == Over::Concurrency
+                && (trial.by, trial.load) == (level.by, level.load)
+                && trial.is_settled == level.is_settled
+        };
+        let known = trials.iter().filter(own);
+        let known = known.filter_map(|trial| Some((figure(trial)?.value, trial.counted as f64)));
+        let known: Vec<(f64, f64)> = known.collect();
+        let weight: f64 = known.iter().map(|(_, weight)| weight).sum();
+        let mean = known.iter().map(|(value, _)| value).sum::<f64>() / known.len() as f64;
+        if known.is_empty() || weight <= 0.0 || mean <= 0.0 {
+            return Self::default();
+        }
+        Self {
+            squares: known.iter().map(|(value, _)| (value / mean - 1.0).powi(2)).sum(),
+            degrees: (known.len() - 1) as f64,
+            of_mean: known.iter().map(|(_, own)| (own / weight).powi(2)).sum(),
         }
     }
-    (degrees >= FEWEST_DEGREES).then(|| (squares / degrees, degrees))
 }

@@ -16,7 +16,7 @@ struct At {
 }
 
 /// Judges an objective at the loads of a sweep, from the lowest on. The values are those of whole trials, with start-up
-/// and drain. Of several trials at a load, the last one counts.
+/// and drain. Of several trials at a load, the last one with the most completed requests counts.
 pub(super) fn within(objective: &Objective, answer: &SweepAnswer, cell: &Cell) -> WithinAnswer {
     let loads = answer.levels.iter().filter(|level| level.by == answer.by);
     let judged: Vec<At> = loads.filter_map(|level| at(objective, level, cell)).collect();
@@ -33,14 +33,16 @@ pub(super) fn within(objective: &Objective, answer: &SweepAnswer, cell: &Cell) -
 }
 
 fn at(objective: &Objective, level: &LevelAnswer, cell: &Cell) -> Option<At> {
-    let pass = cell.passes.iter().rev().find(|pass| pass.is_at(level.by, level.load))?;
+    let passes = cell.passes.iter().filter(|pass| pass.is_at(level.by, level.load));
+    let pass = passes.max_by_key(|pass| pass.outcomes.complete)?;
     let result = judge_pass(objective, cell, pass);
     let value = result.measured?;
     let beyond = objective.statistic.and_then(Statistic::share).map(|share| 1.0 - share);
     let ended = level.requests.saturating_sub(level.cancelled);
     let failed = ended.saturating_sub(level.completed) as f64;
     let has_failed = failed > beyond.unwrap_or(0.0) * ended as f64;
-    let is_few = beyond.is_some_and(|beyond| beyond * (level.completed as f64) < FEWEST_BEYOND);
+    let completed = pass.outcomes.complete as f64;
+    let is_few = beyond.is_some_and(|beyond| beyond * completed < FEWEST_BEYOND);
     Some(At {
         found: LoadValue { load: level.load, value },
         is_met: result.met && !has_failed && !level.is_overloaded,
