@@ -363,6 +363,16 @@ fn warnings(summary: &Summary) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let outcomes = summary.cells.iter().flat_map(|cell| &cell.passes).map(|pass| pass.outcomes);
+    let (failed, all) = outcomes.fold((0, 0), |(failed, all), one| {
+        let not_sent = one.skipped + one.cancelled;
+        (failed + one.failed() - not_sent, all + one.total() - not_sent)
+    });
+    if failed > 0 {
+        told.push(format!(
+            "has {failed} failed requests of {all}: its latencies are those of the others"
+        ));
+    }
     for code in OF_LENGTHS {
         let mut found = summary
             .findings

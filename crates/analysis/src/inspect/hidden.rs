@@ -1,7 +1,7 @@
 //! Finds output tokens without an event, and requests with several answers: what is known about the times of their
 //! tokens.
 
-use inferometer_model::{Finding, Severity, Timeline, digits};
+use inferometer_model::{Finding, Severity, Timeline, digits, metrics::ttft};
 
 inferometer_model::codes! {
     HIDDEN_REASONING = "hidden_reasoning", Note,
@@ -26,6 +26,8 @@ pub(super) struct HiddenOutput {
     tokens_before: u64,
     /// The streams in which it is unknown where tokens without an event lie.
     unknown: u64,
+    /// The streams with output tokens and without visible output.
+    silent: u64,
     /// The requests with several answers.
     several: u64,
     requests: u64,
@@ -40,7 +42,9 @@ impl HiddenOutput {
             self.streams += 1;
             self.before += u64::from(hidden.before > 0);
             self.tokens_before += u64::from(hidden.before);
-            self.unknown += u64::from(hidden.is_unknown && record.choices <= 1);
+            let is_silent = ttft::from_sent(timeline).is_none() && timeline.output_tokens > 0;
+            self.silent += u64::from(is_silent);
+            self.unknown += u64::from(hidden.is_unknown && record.choices <= 1 && !is_silent);
         }
     }
 
@@ -59,6 +63,11 @@ impl HiddenOutput {
                 came later than the last text, E2E ends with the finish reason.",
             digits::count(self.unknown)
         );
+        let silent = format!(
+            "In {} of {streams} streams, the server counts output tokens and shows no output while it generates them. So \
+                these streams have no TTFT and no TPOT.",
+            digits::count(self.silent)
+        );
         let several = format!(
             "{} of {} completed requests have several answers. TTFT is the time to the first token of any answer; E2E \
                 and output tokens cover all answers. The tokens of different answers arrive mixed, so TPOT and ITL of \
@@ -66,13 +75,17 @@ impl HiddenOutput {
             digits::count(self.several),
             digits::count(self.requests)
         );
-        let severity = match self.unknown * FEW < self.streams {
+        let severity = |count: u64| match count * FEW < self.streams {
             true => Severity::Note,
             false => HIDDEN_TOKENS.severity,
         };
+        let hidden = |count: u64, message: String| {
+            (count, Finding::of(HIDDEN_TOKENS, message).severity(severity(count)))
+        };
         let found = [
             (self.before, Finding::of(HIDDEN_REASONING, before)),
-            (self.unknown, Finding::of(HIDDEN_TOKENS, unknown).severity(severity)),
+            hidden(self.unknown, unknown),
+            hidden(self.silent, silent),
             (self.several, Finding::of(SEVERAL_ANSWERS, several)),
         ];
         found.into_iter().filter(|(count, _)| *count > 0).map(|(_, finding)| finding).collect()

@@ -17,6 +17,8 @@ pub(super) struct Delta<'a> {
     reasoning: Option<Text<'a>>,
     /// OpenRouter's parts of the reasoning, usually beside `reasoning`.
     reasoning_details: Option<Vec<Part<'a>>>,
+    /// The name of the reasoning behind some gateways, as in Ollama's own API.
+    thinking: Option<Content<'a>>,
     refusal: Option<Text<'a>>,
     tool_calls: Option<Vec<ToolCall<'a>>>,
     /// The form of a tool call before `tool_calls`.
@@ -104,7 +106,10 @@ impl Delta<'_> {
     fn each(&self, found: &mut Found<'_>) {
         match self.reasoning_text() {
             Some(text) if !text.is_empty() => found(Output::Text(Kind::Reasoning, text)),
-            _ => parts(self.reasoning_details.as_deref(), Kind::Reasoning, found),
+            _ => match (&self.reasoning_details, &self.thinking) {
+                (None, Some(thinking)) => thinking.each(Kind::Reasoning, found),
+                (details, _) => parts(details.as_deref(), Kind::Reasoning, found),
+            },
         }
         if let Some(content) = &self.content {
             content.each(Kind::Answer, found);
@@ -204,6 +209,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 Ok(Content::Parts(vec![Part::deserialize(MapAccessDeserializer::new(map))?]))
+            }
+            // A switch, and no text.
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Content::Parts(Vec::new()))
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Content::Text(Cow::Borrowed(text)))

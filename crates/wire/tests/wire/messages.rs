@@ -123,6 +123,8 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
     );
     let details = delta(r#""reasoning_details":[{"type":"reasoning.text","text":"hm"}]"#);
     let encrypted = delta(r#""reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]"#);
+    let thinking = delta(r#""thinking":"hm","content":"""#);
+    let thinking_on = delta(r#""thinking":true,"content":"a""#);
     let refusal = delta(r#""content":null,"refusal":"a""#);
     let old_call = delta(r#""function_call":{"name":"f","arguments":"{}"}"#);
     let think_second = delta(r#""reasoning_content":"","reasoning":"hm""#);
@@ -146,6 +148,8 @@ fn the_messages_of_a_chat_stream_determine_its_events_and_outcome() {
         ("usage with the role", &[gateway, &a, CHAT_FINISH], "RTF", Outcome::Complete),
         ("Mistral's parts", &[&role, &mistral, &a, CHAT_FINISH], "RGTTF", Outcome::Complete),
         ("only details", &[&role, &details, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("Ollama's name", &[&role, &thinking, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("a switch", &[&role, &thinking_on, &a, CHAT_FINISH], "RTTF", Outcome::Complete),
         ("hidden details", &[&role, &encrypted, &a, CHAT_FINISH], "RcTF", Outcome::Complete),
         ("a refusal", &[&role, &refusal, CHAT_FINISH], "RTF", Outcome::Complete),
         ("an old tool call", &[&role, &old_call, CHAT_FINISH], "RCF", Outcome::Complete),

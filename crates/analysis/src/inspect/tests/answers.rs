@@ -32,6 +32,11 @@ fn tokens_without_an_event_and_several_answers_are_reported() {
             "So TPOT and ITL of these streams are absent.",
         ),
         (
+            partly_shown(0, 0, Some(100)),
+            "hidden_tokens",
+            "and shows no output while it generates them",
+        ),
+        (
             Record { choices: 2, ..good() },
             "several_answers",
             "2 of 2 completed requests have several",
