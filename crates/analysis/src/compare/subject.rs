@@ -369,9 +369,7 @@ fn warnings(summary: &Summary) -> Vec<String> {
         (failed + one.failed() - not_sent, all + one.total() - not_sent)
     });
     if failed > 0 {
-        told.push(format!(
-            "has {failed} failed requests of {all}: its latencies are those of the others"
-        ));
+        told.push(format!("has failed requests: {failed} of {all}"));
     }
     for code in OF_LENGTHS {
         let mut found = summary

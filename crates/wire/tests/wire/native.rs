@@ -2,7 +2,7 @@
 //! typed events of newer APIs.
 
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{ServerTime, ServerTimes};
+use inferometer_model::record::{ServerTime, ServerTimes, Usage};
 use inferometer_wire::http::response_head;
 
 use crate::support::{Reading, read, response, sse, streamed};
@@ -218,4 +218,89 @@ fn tgi_time_headers_that_are_not_whole_milliseconds_are_ignored() {
     for odd in ["", "-1", "1.5", "12 ms", "4294967296", "NaN"] {
         assert_eq!(times(odd, "7"), of(None, 7_000), "{odd}");
     }
+}
+
+#[test]
+fn vllm_native_streams_repeat_prompt_and_text_and_only_new_text_is_an_event() {
+    let message = |text: &str| format!(r#"{{"text": ["{text}"]}}"#);
+    let all = |texts: &[&str], end: &str| -> Vec<String> {
+        texts.iter().map(|text| message(text) + end).collect()
+    };
+    let three = &["Say 1: a", "Say 1: a", "Say 1: a bc"];
+    let cases: &[(&str, Vec<String>, &str, &str, Outcome)] = &[
+        ("NUL", all(three, "\0"), "TeT", "a bc", Outcome::Complete),
+        ("LF", all(three, "\n"), "TeT", "a bc", Outcome::Complete),
+        ("CR LF and empty lines", all(three, "\r\n\r\n"), "TeT", "a bc", Outcome::Complete),
+        (
+            "no last end",
+            vec![message("Say 1: ab") + "\n", message("Say 1: abc")],
+            "TT",
+            "abc",
+            Outcome::Complete,
+        ),
+        ("cut", vec![message("Say 1: a") + "\0", "{\"te".into()], "T", "a", Outcome::Truncated),
+        ("other prompt", all(&["Say 2: a"], "\0"), "", "", Outcome::Malformed),
+        ("shorter", all(&["Say 1: ab", "Say 1: a"], "\0"), "T", "ab", Outcome::Malformed),
+        ("no text", vec!["{}\0".into()], "c", "", Outcome::Truncated),
+        ("an error", vec!["{\"error\":\"died\"}\0".into()], "X", "", Outcome::ServerError),
+        ("nothing", vec![], "", "", Outcome::Truncated),
+    ];
+    for (name, messages, kinds, text, outcome) in cases {
+        let mut bytes = streamed("text/plain", messages);
+        let reading = read("vllm", true, [&bytes[..]]);
+        assert_eq!((&*reading.kinds, &*reading.text), (*kinds, *text), "{name}");
+        assert_eq!(reading.outcome, *outcome, "{name}: {:?}", reading.detail);
+        assert_eq!(read("vllm", true, bytes.chunks(1)), reading, "{name} byte by byte");
+        bytes.truncate(bytes.len() - 5);
+        let reading = read("vllm", true, [&bytes[..]]);
+        assert_ne!(
+            reading.outcome,
+            Outcome::Complete,
+            "{name}: a stream without the end of its HTTP body is not complete"
+        );
+    }
+}
+
+#[test]
+fn a_non_streamed_vllm_native_response_is_one_text_event() {
+    let cases = [
+        (r#"{"text": ["Say 1: a bc"]}"#, "T", "a bc", Outcome::Complete),
+        (r#"{"text": ["Say 1: "]}"#, "", "", Outcome::Complete),
+        (r#"{"text": ["a bc"]}"#, "", "", Outcome::Malformed),
+        (r#"{"text": []}"#, "", "", Outcome::Malformed),
+        (r#"{"object": "error", "message": "died"}"#, "X", "", Outcome::ServerError),
+    ];
+    for (body, kinds, text, outcome) in cases {
+        let reading = whole("vllm", body);
+        assert_eq!((&*reading.kinds, &*reading.text), (kinds, text), "{body}");
+        assert_eq!(reading.outcome, outcome, "{body}");
+    }
+}
+
+#[test]
+fn each_tgi_event_is_one_token_and_the_last_one_contains_the_finish_reason() {
+    let token = |text: &str, special: bool, more: &str| {
+        format!(r#"{{"token":{{"id":1,"text":"{text}","special":{special}}}{more}}}"#)
+    };
+    let (a, half) = (token("a", false, ""), token("", false, ""));
+    let details = r#"{"finish_reason":"eos_token","generated_tokens":3,"input_length":7}"#;
+    let end = token("</s>", true, &format!(r#","generated_text":"a","details":{details}"#));
+    let error = r#"{"error":"Model is overloaded","error_type":"overloaded"}"#;
+    let cases: &[(&str, &[&str], &str, Outcome)] = &[
+        ("usual", &[&a, &half, &end], "TeeFU", Outcome::Complete),
+        ("no end", &[&a, &half], "Te", Outcome::Truncated),
+        ("an error", &[&a, error], "TX", Outcome::ServerError),
+        ("no token", &["{}"], "c", Outcome::Truncated),
+        ("after the end", &[&end, &a], "eFU", Outcome::Malformed),
+    ];
+    for (name, data, kinds, outcome) in cases {
+        let reading = stream("tgi", data);
+        assert_eq!((&*reading.kinds, reading.outcome), (*kinds, *outcome), "{name}");
+    }
+    let reading = stream("tgi", &[&a, &half, &end]);
+    assert_eq!(reading.text, "a", "the text of a special token is not output");
+    assert_eq!(reading.finish.as_deref(), Some("eos_token"));
+    let wanted = Usage { prompt: Some(7), completion: Some(3), cached: None, ..Usage::default() };
+    assert_eq!(reading.usage, wanted);
+    assert!(reading.sizes[..3].iter().all(|size| size.1 == Some(1)));
 }
