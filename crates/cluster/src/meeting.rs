@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::{io, str::FromStr, time::Duration};
 
+use inferometer_model::sha256::sha256;
 use inferometer_net::time_limit;
-use sha2::{Digest, Sha256};
 
 use crate::launcher::{Launcher, RankPlace};
 use crate::{Token, TokenError};
@@ -110,7 +110,7 @@ pub struct Meeting {
 /// job, so two jobs on one machine rarely have the same port. The ports in this range are below the ports that Linux
 /// assigns to outgoing connections by default (from 32,768).
 pub fn default_port(job: &str) -> u16 {
-    let digest = Sha256::digest(job.as_bytes());
+    let digest = sha256(job.as_bytes());
     20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000
 }
 

@@ -1,7 +1,7 @@
 //! The token of a run: only processes that have the token can join. The token itself is never sent. Each side proves
 //! that it has the token by a keyed hash (HMAC-SHA-256) over random text that the other side has just generated.
 
-use inferometer_model::request::hex;
+use inferometer_model::sha256::hex;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 

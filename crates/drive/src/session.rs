@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use inferometer_model::request::sha256_hex;
+use inferometer_model::sha256::sha256_hex;
 use inferometer_model::trace_context::{NO_TRACEPARENT, TRACEPARENT};
 
 /// The number of hexadecimal digits in an identifier.

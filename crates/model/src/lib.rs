@@ -15,6 +15,7 @@ pub mod cell;
 pub mod media;
 pub mod pooled;
 pub mod request;
+pub mod sha256;
 pub mod source;
 pub mod target;
 pub mod tokenizer;

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
-use crate::{CellPlan, Media, record::JobCall};
+use crate::{CellPlan, Media, record::JobCall, sha256::Sha256};
 
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
@@ -240,7 +239,7 @@ impl WorkloadHasher {
 
     /// The hash, as hexadecimal digits.
     pub fn finish(self) -> String {
-        hex(&self.0.finalize())
+        self.0.finish_hex()
     }
 
     fn json(&mut self, tag: u8, value: &impl Serialize) {
@@ -250,20 +249,10 @@ impl WorkloadHasher {
     }
 
     fn field(&mut self, tag: u8, bytes: &[u8]) {
-        self.0.update([tag]);
-        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(&[tag]);
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
-}
-
-/// SHA-256 of some bytes, as hexadecimal digits.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Computes the hash that identifies the encoded bodies of a workload: SHA-256 over the bodies in order.
@@ -278,13 +267,13 @@ impl BodyHasher {
 
     /// Adds the next body.
     pub fn body(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
 
     /// The hash, as hexadecimal digits.
     pub fn finish(self) -> String {
-        hex(&self.0.finalize())
+        self.0.finish_hex()
     }
 }
 

@@ -2,7 +2,7 @@
 //! (<https://www.w3.org/TR/trace-context/>). The identifiers are computed from a number of the process that sends the
 //! request, and from the place of the request in the run, so a record has no more than this number.
 
-use crate::{Record, request::sha256_hex};
+use crate::{Record, sha256::sha256_hex};
 
 /// The name of the header.
 pub const TRACEPARENT: &str = "traceparent";

@@ -3,8 +3,7 @@
 use std::io::{self, Read, Write};
 
 use flate2::{Compression, GzBuilder};
-use inferometer_model::request::sha256_hex;
-use sha2::{Digest, Sha256};
+use inferometer_model::sha256::{Sha256, sha256_hex};
 use tar::{Builder, EntryType, Header};
 
 use super::{BundleError, FOLDER, SUMS};
@@ -95,14 +94,12 @@ pub(super) struct HashingReader<R> {
 
 impl<R> HashingReader<R> {
     pub(super) fn new(content: R) -> Self {
-        Self { content, bytes: 0, hasher: Sha256::new() }
+        Self { content, bytes: 0, hasher: Sha256::default() }
     }
 
     /// Returns the size and the checksum of all bytes that were read.
     pub(super) fn sum(self) -> Checksum {
-        let digest = self.hasher.finalize();
-        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Checksum { bytes: self.bytes, sha256 }
+        Checksum { bytes: self.bytes, sha256: self.hasher.finish_hex() }
     }
 }
 

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use inferometer_model::request::sha256_hex;
+use inferometer_model::sha256::sha256_hex;
 use serde_json::json;
 
 /// The maximum length of a parameter's value in MLflow, in characters.

@@ -2,7 +2,7 @@
 
 use inferometer_analysis::verdict::{Validity, Verdict};
 use inferometer_analysis::{Cell, Imported, Summary, summary::SUMMARY_SCHEMA};
-use inferometer_model::{Finding, PassPlan, Record, Target, request::sha256_hex, target::Tool};
+use inferometer_model::{Finding, PassPlan, Record, Target, sha256::sha256_hex, target::Tool};
 
 use crate::import::error::ImportError;
 

@@ -293,7 +293,7 @@ mod tests {
         let hash = |text| {
             let (distribution, mut rng) = (parse(text).unwrap(), rng(1, &["golden"]));
             let bits = (0..1_000).flat_map(|_| distribution.draw(&mut rng).to_le_bytes());
-            crate::request::sha256_hex(&bits.collect::<Vec<u8>>())[..16].to_owned()
+            crate::sha256::sha256_hex(&bits.collect::<Vec<u8>>())[..16].to_owned()
         };
         let texts =
             ["uniform:2..8", "exponential:8", "geometric:8", "normal:80,7", "lognormal:8,3"];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Nanos, request::sha256_hex};
+use crate::{Nanos, sha256::sha256_hex};
 
 /// Recorded arrivals. A plan stores the file, the hash and the number of arrivals. The arrivals are read again for
 /// each run.

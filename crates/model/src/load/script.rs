@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Nanos, request::sha256_hex};
+use crate::{Nanos, sha256::sha256_hex};
 
 /// A call of a job: a request that waits for other calls of the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub fn pow(x: f64, y: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::sha256_hex;
+    use crate::sha256::sha256_hex;
     use crate::stats::seed;
 
     /// A function of a number from 0 to 1.

@@ -2,19 +2,18 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use sha2::{Digest, Sha256};
 
-use crate::stats::portable;
+use crate::{sha256::Sha256, stats::portable};
 
 /// The random stream for a purpose, which the labels name. Different labels give independent streams.
 pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
-    let mut hasher = Sha256::new();
-    hasher.update(seed.to_le_bytes());
+    let mut hasher = Sha256::default();
+    hasher.update(&seed.to_le_bytes());
     for label in labels {
-        hasher.update((label.len() as u64).to_le_bytes());
+        hasher.update(&(label.len() as u64).to_le_bytes());
         hasher.update(label.as_bytes());
     }
-    ChaCha8Rng::from_seed(hasher.finalize().into())
+    ChaCha8Rng::from_seed(hasher.finish())
 }
 
 /// A uniform number in [0, 1), with 53 random bits.

@@ -22,9 +22,9 @@ use std::time::Duration;
 use inferometer_model::load::Abandon;
 use inferometer_model::metrics::request_objective::{self, RequestObjective};
 use inferometer_model::metrics::slo::{self, JudgedMetric, Objective};
-use inferometer_model::request::{asks_for_form, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use inferometer_model::{CellPlan, ClosedPlan, PassPlan, Sampling, SplitThink};
+use inferometer_model::{request::asks_for_form, sha256::sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};

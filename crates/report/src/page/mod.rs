@@ -11,7 +11,7 @@ mod table;
 use std::sync::OnceLock;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use sha2::{Digest, Sha256};
+use inferometer_model::sha256::sha256;
 
 use crate::plot::Theme;
 
@@ -82,7 +82,7 @@ pub fn policy(further: &str) -> String {
 
 /// The source expression of a style or a script in a policy: `'sha256-...'` (CSP 3, section 2.3.1).
 fn source(text: &str) -> String {
-    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
+    format!("'sha256-{}'", BASE64_STANDARD.encode(sha256(text.as_bytes())))
 }
 
 /// The style sheet with both themes, light and dark.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use inferometer_engine::{card::is_card_file, model::ModelSpec, profile::profiles};
-use inferometer_model::{CellPlan, PassPlan, load::Recording, request::sha256_hex, target::Origin};
+use inferometer_model::{CellPlan, PassPlan, load::Recording, sha256::sha256_hex, target::Origin};
 use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::{Plan, TargetPlan, template::Template};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
-use inferometer_model::{Finding, Target, code, request::sha256_hex};
+use inferometer_model::{Finding, Target, code, sha256::sha256_hex};
 use inferometer_net::{Address, http::client::Client, tls::TlsClient, wall_clock_ns};
 use inferometer_plan::{Plan, SpreadPlan, TargetPlan};
 use inferometer_store::PassBegin;

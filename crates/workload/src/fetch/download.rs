@@ -8,9 +8,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use inferometer_net::{Nanos, monotonic_now, spawn};
-use sha2::{Digest, Sha256};
 
-use inferometer_model::url::shown_address;
+use inferometer_model::{sha256::Sha256, url::shown_address};
 
 use crate::WorkloadError;
 
@@ -75,7 +74,7 @@ pub(super) fn to_part(
     let mut part = PartialFile { path, sha256: String::new() };
     let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
     let mut out = BufWriter::new(file);
-    let mut digest = Sha256::new();
+    let mut digest = Sha256::default();
     let chunks =
         chunks_of(response.into_body().into_reader()).map_err(|error| failed(error.to_string()))?;
     let mut bytes = 0_u64;
@@ -107,7 +106,7 @@ pub(super) fn to_part(
             total.unwrap_or(0)
         )));
     }
-    part.sha256 = hex(digest);
+    part.sha256 = digest.finish_hex();
     Ok(part)
 }
 
@@ -165,18 +164,14 @@ fn chunks_of(
 pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut file = File::open(path).map_err(unreadable)?;
-    let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
+    let (mut digest, mut chunk) = (Sha256::default(), vec![0; CHUNK]);
     loop {
         let count = file.read(&mut chunk).map_err(unreadable)?;
         if count == 0 {
-            return Ok(hex(digest));
+            return Ok(digest.finish_hex());
         }
         digest.update(&chunk[..count]);
     }
-}
-
-fn hex(digest: Sha256) -> String {
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> WorkloadError {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use imagesize::ImageType;
-use inferometer_model::request::sha256_hex;
+use inferometer_model::sha256::sha256_hex;
 use inferometer_model::stats::seed::{below, rng};
 use inferometer_model::{Media, MediaKind};
 

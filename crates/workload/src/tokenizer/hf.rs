@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::{collections::HashSet, sync::OnceLock};
 
-use inferometer_model::{Tokenizer, TokenizerError, tokenizer::PlainWords};
+use inferometer_model::{Tokenizer, TokenizerError, sha256::sha256_hex, tokenizer::PlainWords};
 use inferometer_net::file;
-use sha2::{Digest, Sha256};
 use tokenizers::models::bpe::BPE;
 use tokenizers::{
     DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerImpl,
@@ -52,8 +51,7 @@ impl HfTokenizer {
         let read = Self::from_bytes(&path.display().to_string(), &bytes).map_err(|error| {
             WorkloadError::NotATokenizer { path: json, reason: error.to_string() }
         })?;
-        let digest = Sha256::digest(&bytes);
-        Ok(Self { sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()), ..read })
+        Ok(Self { sha256: Some(sha256_hex(&bytes)), ..read })
     }
 
     /// Parses the bytes of a `tokenizer.json`.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::thread;
 
-use inferometer_model::request::sha256_hex;
+use inferometer_model::sha256::sha256_hex;
 use inferometer_workload::fetch::{self, ChecksumOrigin, DataSet, DownloadSource, FetchConfig};
 use inferometer_workload::tokenizer::hub::{HubAccess, HubConfig};
 

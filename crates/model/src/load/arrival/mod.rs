@@ -145,7 +145,7 @@ mod tests {
         let hash = |burstiness| {
             let seconds = Arrivals::of_burstiness(burstiness).seconds(1).take(1_000);
             let bits: Vec<u8> = seconds.flat_map(f64::to_le_bytes).collect();
-            crate::request::sha256_hex(&bits)[..16].to_owned()
+            crate::sha256::sha256_hex(&bits)[..16].to_owned()
         };
         assert_eq!(
             [1.0, 0.4, 3.0].map(hash),
