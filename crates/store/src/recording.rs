@@ -5,16 +5,16 @@
 use std::{borrow::BorrowMut, path::PathBuf};
 
 use inferometer_analysis::Summary;
-use inferometer_model::{Observed, Outcome, Process, Record};
+use inferometer_model::{Observed, Process, Record};
 
 use crate::{
     Ending, ImportHeader, LiveNote, LogHeader, LogWriter, PassBegin, RowFigures, RunHeader, RunId,
-    RunState, Store, StoreError, db::NEVER_BEGUN_INDEXED, into_stored,
+    RunState, Store, StoreError, db::RowLimits, into_stored,
 };
 
 /// The maximum number of records that are added to the index in one transaction. Each transaction waits for
 /// the storage device, so small transactions would be slow.
-const INDEX_BATCH: usize = 8_192;
+const INDEX_BATCH: usize = 4_096;
 
 /// A run that is being recorded into a store. The value owns or borrows the store.
 ///
@@ -26,8 +26,9 @@ pub struct RunRecording<S = Store> {
     log: LogWriter,
     /// Records in the log that have no row yet, without their reads and events.
     unindexed: Vec<(Record, RowFigures)>,
-    /// The number of requests of the current pass that never began.
-    never_begun: usize,
+    is_predicted: bool,
+    /// Which further requests of the current pass have rows.
+    limits: RowLimits,
 }
 
 impl<S: BorrowMut<Store>> RunRecording<S> {
@@ -38,7 +39,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// [`StoreError::Database`], [`StoreError::LogExists`], [`StoreError::Io`].
     pub fn begin(mut store: S, header: &RunHeader) -> Result<Self, StoreError> {
         let run = store.borrow_mut().begin_run(header)?;
-        Self::with_log(store, run, header.origin_unix_ns)
+        Self::with_log(store, run, header.origin_unix_ns, header.predicted)
     }
 
     /// As [`RunRecording::begin`], for imported results.
@@ -47,14 +48,20 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// As [`RunRecording::begin`].
     pub fn begin_import(mut store: S, header: &ImportHeader) -> Result<Self, StoreError> {
         let run = store.borrow_mut().begin_import(header)?;
-        Self::with_log(store, run, header.imported_unix_ns)
+        Self::with_log(store, run, header.imported_unix_ns, false)
     }
 
-    fn with_log(store: S, run: RunId, origin_unix_ns: i64) -> Result<Self, StoreError> {
+    fn with_log(
+        store: S,
+        run: RunId,
+        origin_unix_ns: i64,
+        is_predicted: bool,
+    ) -> Result<Self, StoreError> {
         let header = LogHeader::new(run.as_str(), origin_unix_ns);
         let log = LogWriter::create(store.borrow().log_path(&run), &header)?;
         let unindexed = Vec::new();
-        Ok(Self { store, run, log, unindexed, never_begun: 0 })
+        let limits = RowLimits::of_pass(is_predicted);
+        Ok(Self { store, run, log, unindexed, is_predicted, limits })
     }
 
     /// The run's identity.
@@ -77,7 +84,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// # Errors
     /// As [`LogWriter::begin_pass`].
     pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
-        self.never_begun = 0;
+        self.limits = RowLimits::of_pass(self.is_predicted);
         self.log.begin_pass(pass)
     }
 
@@ -97,7 +104,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// As [`RunRecording::append`].
     pub fn append_read(&mut self, record: Record, figures: RowFigures) -> Result<(), StoreError> {
         self.log.append(&record)?;
-        self.index(record, figures)
+        if self.limits.admits(&record) { self.add_row(record, figures) } else { Ok(()) }
     }
 
     /// Adds the records of `count` requests that differ only in their index. The indices count up from the
@@ -110,23 +117,18 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
             return self.append(record);
         }
         self.log.append_never_begun(&record, count)?;
-        let left = NEVER_BEGUN_INDEXED.saturating_sub(self.never_begun);
-        for _ in 0..left.min(count as usize) {
+        for _ in 0..count {
+            if !self.limits.admits(&record) {
+                break;
+            }
             let next = Record { index: record.index.wrapping_add(1), ..record.clone() };
-            self.index(std::mem::replace(&mut record, next), RowFigures::default())?;
+            self.add_row(std::mem::replace(&mut record, next), RowFigures::default())?;
         }
-        self.never_begun += (count as usize).saturating_sub(left);
         Ok(())
     }
 
     /// Adds a record to the next batch of the index.
-    fn index(&mut self, record: Record, figures: RowFigures) -> Result<(), StoreError> {
-        if record.outcome == Outcome::Skipped {
-            self.never_begun += 1;
-            if self.never_begun > NEVER_BEGUN_INDEXED {
-                return Ok(());
-            }
-        }
+    fn add_row(&mut self, record: Record, figures: RowFigures) -> Result<(), StoreError> {
         self.unindexed.push((Record { reads: Vec::new(), events: Vec::new(), ..record }, figures));
         if self.unindexed.len() >= INDEX_BATCH { self.flush() } else { Ok(()) }
     }

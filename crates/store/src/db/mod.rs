@@ -23,8 +23,8 @@ mod views;
 
 pub use filter::RunFilter;
 pub use labels::Note;
-pub(crate) use requests::NEVER_BEGUN_INDEXED;
 pub use requests::RowFigures;
+pub(crate) use requests::RowLimits;
 pub use restore::RestoredRun;
 pub use run::{GridRow, ImportHeader, LoadsRow, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;

@@ -1,8 +1,8 @@
-//! One row of the database per request, for queries in SQL. Of the requests that never began, only the first
-//! [`NEVER_BEGUN_INDEXED`] of a pass have a row. The reads and events of a request are only in the run's log.
+//! One row of the database per request, for queries in SQL, apart from those that [`RowLimits`] leaves out. The reads and
+//! events of a request are only in the run's log.
 
 use inferometer_model::metrics::{e2e, ttft};
-use inferometer_model::{Nanos, Phase, Record, Timeline};
+use inferometer_model::{Nanos, Outcome, Phase, Record, Timeline};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Transaction};
 
@@ -18,12 +18,41 @@ const COLUMNS: [&str; 26] = [
 ];
 const WIDTH: usize = COLUMNS.len();
 /// The number of rows that one statement inserts. Several rows per statement are faster: SQLite searches for
-/// the position of the first row only, and puts each further row after the previous row.
-const ROWS: usize = 32;
+/// the position of the first row only, and puts each further row after the previous row. With more rows, a run of few
+/// requests takes longer, because the statement must be parsed.
+const ROWS: usize = 8;
 
 /// The maximum number of rows per pass for requests that never began. An interruption may leave millions of
 /// such requests, which differ only in their index. The log has all of them.
-pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
+const NEVER_BEGUN_INDEXED: usize = 10_000;
+/// The maximum number of rows per pass of a prediction. To insert a million rows would take longer than the prediction. The
+/// log has all requests.
+const PREDICTED_INDEXED: usize = 100_000;
+
+/// Decides which requests of a pass have rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowLimits {
+    /// How many requests may still have rows, and how many of those that never began.
+    requests: usize,
+    never_begun: usize,
+}
+
+impl RowLimits {
+    /// The limits of a pass.
+    pub(crate) fn of_pass(is_predicted: bool) -> Self {
+        let requests = if is_predicted { PREDICTED_INDEXED } else { usize::MAX };
+        Self { requests, never_begun: NEVER_BEGUN_INDEXED }
+    }
+
+    /// Whether the next request has a row.
+    pub(crate) fn admits(&mut self, record: &Record) -> bool {
+        let never_began = record.outcome == Outcome::Skipped;
+        let has_row = self.requests > 0 && (!never_began || self.never_begun > 0);
+        self.requests -= usize::from(has_row);
+        self.never_begun -= usize::from(has_row && never_began);
+        has_row
+    }
+}
 
 /// The figures of a request in its row. Unlike the other values of the row, they come from the reads and events of its
 /// record. The default is that of a request that never began.
@@ -179,4 +208,23 @@ fn ns(at: Nanos) -> rusqlite::Result<i64> {
 
 fn some_ns(at: Option<Nanos>) -> rusqlite::Result<Option<i64>> {
     at.map(ns).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_of_predicted_requests_and_of_those_that_never_began_are_limited() {
+        let ended = Record { outcome: Outcome::Complete, ..Record::planned(0, 0, Nanos(0)) };
+        let never_begun = Record { outcome: Outcome::Skipped, ..ended.clone() };
+        for (is_predicted, rows) in [(false, 210_000), (true, 100_000)] {
+            let mut limits = RowLimits::of_pass(is_predicted);
+            let mut rows_of = |record: &Record, count: usize| {
+                (0..count).filter(|_| limits.admits(record)).count()
+            };
+            let found = rows_of(&never_begun, 20_000) + rows_of(&ended, 200_000);
+            assert_eq!(found, rows, "{is_predicted}");
+        }
+    }
 }

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::Summary;
-use inferometer_model::{Outcome, Record};
+use inferometer_model::Record;
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::lifecycle::{INSERT, finish};
-use super::requests::{self, NEVER_BEGUN_INDEXED, RowFigures};
+use super::requests::{self, RowFigures, RowLimits};
 use super::store::{Store, json, log_file};
 use super::{open::database, run::RunState, run_id::RunId};
 use crate::{LogReader, PassItem, Passes, StoreError, calendar};
@@ -81,7 +81,7 @@ impl Store {
             Ok(transaction)
         });
         let transaction = entered.map_err(&refused)?;
-        index(&transaction, &run.id, &mut passes, &refused)?;
+        index(&transaction, run, &mut passes, &refused)?;
         fs::rename(log, &place).map_err(StoreError::io("create", &place))?;
         transaction.commit().map_err(|error| {
             // A log without rows in the database would prevent another attempt.
@@ -122,29 +122,26 @@ fn insert(transaction: &Transaction<'_>, run: &RestoredRun) -> rusqlite::Result<
     finish(transaction, &run.id, summary, run.state, run.finished_unix_ns).map(drop)
 }
 
-/// Adds a row for each request of the log. Requests that never began (outcome `skipped`) are an exception:
-/// at most [`NEVER_BEGUN_INDEXED`] of them get a row in each pass. A run that is recorded has the same rows.
+/// Adds the rows of the log's requests. A run that is recorded has the same rows.
 fn index(
     transaction: &Transaction<'_>,
-    run: &RunId,
+    run: &RestoredRun,
     passes: &mut Passes,
     refused: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<(), StoreError> {
     let enter = |records: &mut Vec<Record>| {
-        requests::insert(transaction, run, records.drain(..).map(RowFigures::read))
+        requests::insert(transaction, &run.id, records.drain(..).map(RowFigures::read))
             .map(|_| ())
             .map_err(&refused)
     };
     let mut records = Vec::new();
     while let Some(pass) = passes.next_pass() {
-        let mut never_begun = 0;
+        let mut limits = RowLimits::of_pass(run.summary.predicted);
         for item in pass? {
             let PassItem::Record(record) = item? else { continue };
-            never_begun += usize::from(record.outcome == Outcome::Skipped);
-            if record.outcome == Outcome::Skipped && never_begun > NEVER_BEGUN_INDEXED {
-                continue;
+            if limits.admits(&record) {
+                records.push(*record);
             }
-            records.push(*record);
             if records.len() >= BATCH {
                 enter(&mut records)?;
             }

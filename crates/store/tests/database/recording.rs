@@ -84,10 +84,10 @@ fn records_are_written_to_the_index_when_a_batch_is_full() {
     let store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
     recording.begin_pass(&begin(0)).unwrap();
-    for index in 0..8_193 {
+    for index in 0..4_097 {
         recording.append(streamed(0, index, 1)).unwrap();
     }
-    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["8192"]);
+    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["4096"]);
 }
 
 #[test]
