@@ -1,15 +1,18 @@
 //! Collects the values of one metric over requests into a distribution.
 
+mod places;
+
 use inferometer_model::stats::{Distribution, Ordered, Pool, Sample, Weighted};
 use inferometer_model::{Definition, Nanos, Timeline, metrics::Value};
 
 use crate::interval::{Contribution, Layout, Series, Shares};
+use places::Places;
 
 /// The values of one metric over the requests of a pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
     /// One value per request, and for each request the index that `Course::add` returned, if the course stored it.
-    Requests(Sample, Vec<u32>),
+    Requests(Sample, Places),
     /// Several values per request. For each request: its contribution to the mean, and the number of its values.
     Pooled(Pool, Vec<(Contribution, u32)>),
 }
@@ -18,7 +21,7 @@ impl Column {
     /// An empty column; `None` for a metric of whole passes.
     pub(crate) fn of(metric: &Definition) -> Option<Self> {
         match metric.value {
-            Value::Request(_) => Some(Self::Requests(Sample::default(), Vec::new())),
+            Value::Request(_) => Some(Self::Requests(Sample::default(), Places::default())),
             Value::Pooled(_) => Some(Self::Pooled(Pool::default(), Vec::new())),
             Value::Pass(_) => None,
         }
@@ -36,7 +39,7 @@ impl Column {
             (Value::Request(value), Self::Requests(sample, places)) => {
                 let value = value(timeline)?;
                 sample.extend([value]);
-                places.extend(at);
+                at.into_iter().for_each(|at| places.push(at));
                 Some(value)
             }
             (Value::Pooled(append), Self::Pooled(pool, parts)) => {
@@ -54,7 +57,7 @@ impl Column {
     /// A copy of the values, without the requests that they belong to.
     pub(crate) fn values_alone(&self) -> Self {
         match self {
-            Self::Requests(sample, _) => Self::Requests(sample.clone(), Vec::new()),
+            Self::Requests(sample, _) => Self::Requests(sample.clone(), Places::default()),
             Self::Pooled(pool, _) => Self::Pooled(pool.clone(), Vec::new()),
         }
     }
@@ -141,10 +144,10 @@ impl Column {
 
 /// The contribution of each request, for a metric with one value per request. `None` if a request has no index in the
 /// course, or if there were too many values to store.
-fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Contribution>> {
+fn of_requests(sample: &Sample, places: &Places) -> Option<Vec<Contribution>> {
     let values = sample.values().filter(|values| values.len() == places.len())?;
-    let part = |(&total, &at): (&f64, &u32)| Contribution { at, total, weight: 1.0 };
-    Some(values.iter().zip(places).map(part).collect())
+    let part = |(&total, at): (&f64, u32)| Contribution { at, total, weight: 1.0 };
+    Some(values.iter().zip(places.iter()).map(part).collect())
 }
 
 /// The samples of each request.

@@ -31,6 +31,15 @@ pub(crate) struct Exchange {
 /// The maximum number of reads, and of events, of one response. The run log could store about twice as many.
 const MAX_EVENTS: usize = 2_000_000;
 
+/// What one read changed.
+pub(crate) struct Fed {
+    pub progress: Progress,
+    /// The number of token events in the read.
+    pub tokens: u64,
+    /// False if the memory of the response is known to be the same: nearly every read is one event in reserved memory.
+    pub may_have_grown: bool,
+}
+
 /// The result of an exchange that has ended.
 pub(crate) struct Finished {
     pub record: Record,
@@ -101,8 +110,8 @@ impl Exchange {
         }
     }
 
-    /// Adds one read. Returns the progress of the response and the number of token events in this read.
-    pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> (Progress, u64) {
+    /// Adds one read.
+    pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> Fed {
         // No part of a response arrives before its request is sent.
         let sent = self.record.send_start.unwrap_or(Nanos::ZERO);
         let read = Read {
@@ -111,15 +120,19 @@ impl Exchange {
             empty_before: arrived.empty_before.max(sent),
             bytes: arrived.bytes as u32,
         };
-        let index = self.record.reads.len() as u32;
+        let index = self.record.reads.len();
+        let has_room =
+            index < self.record.reads.capacity().min(MAX_EVENTS) && self.reader.has_room();
         self.record.reads.push(read);
         let before = self.reader.parsed().events.len();
-        let progress = self.reader.feed(index, bytes);
+        let progress = self.reader.feed(index as u32, bytes);
         if self.record.headers.is_none() && self.reader.head_seen() {
             self.record.headers = Some(read.arrival());
         }
+        let added = &self.reader.parsed().events[before..];
+        let is_one_event = added.len() == 1;
         let mut tokens = 0;
-        for event in self.reader.parsed().events[before..].iter().filter(|it| it.kind.is_token()) {
+        for event in added.iter().filter(|it| it.kind.is_token()) {
             tokens += 1;
             self.tokens += event.tokens.unwrap_or(1);
         }
@@ -127,7 +140,7 @@ impl Exchange {
             self.last_token = Some(read.arrival());
             self.first_token = self.first_token.or(self.last_token);
         }
-        (progress, tokens)
+        Fed { progress, tokens, may_have_grown: !(has_room && is_one_event) }
     }
 
     /// Ends the exchange with the outcome of the response, whose body ended with the last read.

@@ -31,6 +31,10 @@ impl Calls {
         self.0.get_or_insert_default();
     }
 
+    pub(crate) fn are_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds a part. It begins another call if its number differs, or if it has another id. Without a number, a name
     /// begins another call.
     pub(crate) fn add(&mut self, part: CallPart<'_>) {

@@ -100,6 +100,11 @@ impl ResponseReader {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
+    /// Whether memory is reserved for one more event, and nothing but events is stored.
+    pub fn has_room(&self) -> bool {
+        self.body.parsed.has_room()
+    }
+
     /// Drops the text, the reasoning and all events except the first ones. The events of the first `reads`
     /// socket reads remain, but at most `events` events.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {

@@ -105,6 +105,12 @@ impl ParsedResponse {
         self.events.capacity() * size_of::<Event>() + texts
     }
 
+    /// Whether memory is reserved for one more event, and neither texts nor tool calls are stored.
+    pub(crate) fn has_room(&self) -> bool {
+        let has_texts = self.text.is_some() || self.reasoning.is_some() || self.calls.are_kept();
+        self.events.len() < self.events.capacity() && !has_texts
+    }
+
     /// Stores the tool calls, which costs a copy for each part.
     pub(crate) fn keep_calls(&mut self) {
         self.calls.keep();

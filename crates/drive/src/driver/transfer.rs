@@ -54,9 +54,9 @@ impl<R: Recorder> Driver<R> {
         match result {
             ReadResult::Data(arrived) => {
                 let had_token = exchange.has_token();
-                let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
-                if tokens > 0 {
-                    self.live.chunks(tokens);
+                let fed = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
+                if fed.tokens > 0 {
+                    self.live.chunks(fed.tokens);
                     if !had_token && self.limits_prefill {
                         let mut state = self.common.lock();
                         state.limit.answers();
@@ -68,14 +68,15 @@ impl<R: Recorder> Driver<R> {
                         self.timers.arm(conn, arrived.user + limit);
                     }
                 }
-                let holds = exchange.answer_bytes();
-                let before = std::mem::replace(&mut exchange.counted_bytes, holds);
-                let too_large = exchange.too_large();
-                // Lists grow by doubling, so few reads change the memory.
-                if holds != before {
+                let (mut grew, mut too_large) = (false, None);
+                if fed.may_have_grown {
+                    let holds = exchange.answer_bytes();
+                    let before = std::mem::replace(&mut exchange.counted_bytes, holds);
+                    grew = holds != before;
                     self.common.memory.change(before, holds);
+                    too_large = exchange.too_large();
                 }
-                if progress == Progress::Ended {
+                if fed.progress == Progress::Ended {
                     self.end_exchange(net, conn, |exchange, _| exchange.finish());
                 } else if exchange.has_enough() {
                     let outcome = exchange.abandoned();
@@ -85,7 +86,7 @@ impl<R: Recorder> Driver<R> {
                 } else if let Some(why) = too_large {
                     self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
                 }
-                if holds != before && self.common.memory.is_over() {
+                if grew && self.common.memory.is_over() {
                     self.give_up_largest(net);
                 }
             }

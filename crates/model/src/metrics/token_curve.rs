@@ -20,6 +20,8 @@ const MOST_BINS: u64 = 1 << 16;
 const LONGEST_NS: u64 = 1 << 61;
 /// Tokens are counted in whole multiples of 1 / `UNIT`, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
+/// The last instant.
+const LAST: Nanos = Nanos(u64::MAX);
 /// Rates are whole multiples of a unit per 2^32 ns, for the same reason.
 const RATE_BITS: u32 = 32;
 
@@ -57,16 +59,29 @@ impl TokenCurve {
 
     /// Adds the token events of a request, in order.
     pub fn add(&mut self, events: &[TokenEvent]) {
-        let (mut tokens, mut counted, mut before) = (0.0, 0, None);
-        for event in events {
+        let (mut tokens, mut counted) = (0.0, 0);
+        let mut before = events.first().map_or(Nanos::ZERO, |first| first.arrival);
+        let spread = events.iter().map(|event| {
             tokens += event.tokens;
             let earlier = std::mem::replace(&mut counted, units(tokens));
             // A read without a kernel stamp has the program's stamp, which may be later than the kernel's
             // stamp of the next read. So the arrivals of ordered events may be out of order.
             let until = event.arrival;
-            let from = before.filter(|before| *before < until).unwrap_or(until);
-            self.put(SpreadTokens { from, until, units: counted - earlier });
-            before = Some(until);
+            let from = std::mem::replace(&mut before, until).min(until);
+            SpreadTokens { from, until, units: counted - earlier }
+        });
+        if self.beyond.is_none() && self.events.len() + events.len() <= self.kept {
+            self.reserve();
+            self.events.extend(spread);
+        } else {
+            spread.for_each(|spread| self.put(spread));
+        }
+    }
+
+    /// Reserves memory for the first events.
+    fn reserve(&mut self) {
+        if self.events.capacity() == 0 {
+            self.events.reserve(self.kept.min(RESERVED));
         }
     }
 
@@ -76,9 +91,7 @@ impl TokenCurve {
     }
 
     fn put(&mut self, spread: SpreadTokens) {
-        if self.events.capacity() == 0 {
-            self.events.reserve(self.kept.min(RESERVED));
-        }
+        self.reserve();
         match &mut self.beyond {
             None if self.events.len() < self.kept => self.events.push(spread),
             None => {
@@ -129,7 +142,13 @@ impl TokenCurve {
         // arriving at an instant.
         let (mut whole, mut partly) = (vec![0; instants.len() + 1], vec![0; instants.len()]);
         let mut at = 0;
+        // The instants around most events that follow: the one before `at`, and the one at it.
+        let (mut floor, mut ceiling) = (Nanos::ZERO, *instants.first().unwrap_or(&LAST));
         for event in &self.events {
+            if floor <= event.from && floor < event.until && event.until <= ceiling {
+                whole[at] += event.units;
+                continue;
+            }
             // None of the tokens had arrived at an instant before this index.
             let is_before = |at: &Nanos| *at <= event.from && *at < event.until;
             while at > 0 && !is_before(&instants[at - 1]) {
@@ -144,6 +163,8 @@ impl TokenCurve {
                 end += 1;
             }
             whole[end] += event.units;
+            floor = at.checked_sub(1).map_or(Nanos::ZERO, |before| instants[before]);
+            ceiling = *instants.get(at).unwrap_or(&LAST);
         }
         let mut come = 0;
         let each = whole.iter().zip(partly).map(|(whole, partly)| {

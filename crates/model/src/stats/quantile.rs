@@ -88,7 +88,8 @@ impl Ranked {
 pub(super) fn even_weight(samples: &[Weighted]) -> Option<f64> {
     let weight = samples.first().map_or(1.0, |first| first.weight);
     let is_whole = weight > 0.0 && weight.fract() == 0.0;
-    let is_even = is_whole && samples.iter().all(|sample| sample.weight == weight);
+    // All samples are read, even after another weight, so that the processor compares several at once.
+    let is_even = is_whole && samples.iter().fold(true, |all, it| all & (it.weight == weight));
     is_even.then_some(weight)
 }
 

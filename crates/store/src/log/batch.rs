@@ -22,7 +22,7 @@ pub(super) const MAX_STRING_BYTES: usize = 16 << 20;
 
 /// The numbers at which a batch is full. Its frame is then written.
 const FULL_RECORDS: usize = 4096;
-const FULL_ROWS: usize = 1 << 17;
+const FULL_ROWS: usize = 1 << 16;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
 const READ_COLUMNS: usize = 4;

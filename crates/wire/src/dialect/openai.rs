@@ -83,9 +83,9 @@ struct Learnt {
 
 impl Learnt {
     /// Adds the output of a chunk with this text. Returns false if the text is not UTF-8; then nothing has changed.
-    fn output(self, text: &[u8], parsed: &mut ParsedResponse) -> bool {
+    fn output(self, text: &[u8], is_ascii: bool, parsed: &mut ParsedResponse) -> bool {
         let Self { is_reasoning, tokens } = self;
-        if text.is_ascii() && !parsed.keeps_text() && !parsed.seeks_think_tags() {
+        if is_ascii && !parsed.keeps_text() && !parsed.seeks_think_tags() {
             // Only the number of its characters is needed.
             let kind = if is_reasoning { EventKind::Reasoning } else { EventKind::Text };
             parsed.begin_message();
@@ -260,8 +260,8 @@ impl Decode for OpenAi {
     }
 
     fn again(&mut self, data: &[u8], parsed: &mut ParsedResponse) -> bool {
-        let text = self.template.text(data).filter(|_| !parsed.done);
-        text.is_some_and(|text| self.learnt.output(text, parsed))
+        let found = self.template.text(data).filter(|_| !parsed.done);
+        found.is_some_and(|(text, is_ascii)| self.learnt.output(text, is_ascii, parsed))
     }
 
     fn body(&mut self, data: &str, parsed: &mut ParsedResponse) -> Decoded {

@@ -35,10 +35,10 @@ impl Template {
         self.before = offset;
     }
 
-    /// The text of a message that differs from the template only in its text; `None` for other messages. Also
-    /// `None` for an empty text: only the parser's caller can decide whether an empty text is a token. The bytes need
-    /// not be UTF-8.
-    pub fn text<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
+    /// The text of a message that differs from the template only in its text, and whether it is ASCII; `None` for other
+    /// messages. Also `None` for an empty text: only the parser's caller can decide whether an empty text is a token. The
+    /// bytes need not be UTF-8.
+    pub fn text<'a>(&self, message: &'a [u8]) -> Option<(&'a [u8], bool)> {
         if self.before == 0 || message.len() <= self.around.len() {
             return None;
         }
@@ -48,11 +48,29 @@ impl Template {
             return None;
         }
         let text = &message[self.before..end];
-        // All bytes are read, even after a special one, so that the processor compares 16 bytes at once.
-        let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-        (!text.iter().fold(false, |found, byte| found | is_special(*byte))).then_some(text)
+        let found = text.iter().fold(0, |found, byte| found | CLASSES[usize::from(*byte)]);
+        (found & SPECIAL == 0).then_some((text, found & NOT_ASCII == 0))
     }
 }
+
+/// A byte that ends a JSON string or begins an escape, or that must not be in one.
+const SPECIAL: u8 = 1;
+const NOT_ASCII: u8 = 2;
+
+/// The class of each byte. Texts of tokens are so short that a look into a table is faster than comparing 16 bytes at once.
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            0..b' ' | b'"' | b'\\' => SPECIAL,
+            128.. => NOT_ASCII,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
 
 #[cfg(test)]
 mod tests {
@@ -68,10 +86,10 @@ mod tests {
     #[test]
     fn a_message_that_differs_from_the_template_only_in_its_text_yields_the_text() {
         let template = learnt(r#"{"t":"abc","n":1}"#, "abc");
-        assert_eq!(template.text(br#"{"t":"d","n":1}"#), Some(&b"d"[..]));
+        assert_eq!(template.text(br#"{"t":"d","n":1}"#), Some((&b"d"[..], true)));
         assert_eq!(
             template.text(r#"{"t":" héllo 👋","n":1}"#.as_bytes()),
-            Some(" héllo 👋".as_bytes())
+            Some((" héllo 👋".as_bytes(), false))
         );
     }
 

@@ -159,14 +159,28 @@ impl Chunked {
 /// length of the line, both in bytes; `None` for other lines and for a size of zero.
 fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut size = 0;
-    let mut digits = 0;
-    for &byte in bytes.iter().take(MOST_DIGITS) {
-        let Some(digit) = (byte as char).to_digit(16) else { break };
+    for (at, &byte) in bytes.iter().enumerate().take(MOST_DIGITS + 1) {
+        let digit = VALUES[usize::from(byte)];
+        if digit > 0xf {
+            return (size > 0 && byte == b'\r' && bytes.get(at + 1) == Some(&b'\n'))
+                .then_some((size, at + 2));
+        }
         size = size << 4 | u64::from(digit);
-        digits += 1;
     }
-    (size > 0 && bytes[digits..].starts_with(b"\r\n")).then_some((size, digits + 2))
+    None
 }
+
+/// The value of each byte as a hexadecimal digit; more than 15 for other bytes.
+static VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 /// The data of a chunk of this size at the beginning of `bytes`; `None` if the line end that must follow is not there.
 fn whole_chunk(bytes: &[u8], size: u64) -> Option<&[u8]> {
