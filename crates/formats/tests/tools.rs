@@ -305,6 +305,10 @@ fn an_invalid_file_is_refused_with_its_name_and_the_reason() {
         ("{\"a\": 1".to_owned(), "neither a JSON document"),
         (file.to_string(), "`itls` has 3 values, "),
         (
+            r#"{"metadata": {"guidellm_version": "0.3.0"}, "benchmarks": []}"#.to_owned(),
+            "contains no results",
+        ),
+        (
             "{\"request_throughput\":1,\"total_token_throughput\":1,\"model_id\":\"m\"}".to_owned(),
             "`completed` is missing",
         ),

@@ -4,12 +4,12 @@
 use inferometer_model::{EventKind, Prompt, json::parsed_bytes};
 use serde::de::IgnoredAny;
 
-use crate::body_form::{delimited, mismatch};
+use crate::body_form::{Mismatch, delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing, Undecoded};
 use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, excerpt};
 use crate::http::{Head, Piece};
 use crate::skipped::{malformed, no_answer, undecoded};
-use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
+use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem, begins_as_stream};
 use crate::{ParsedResponse, error_message, server_times};
 
 /// The maximum size of a body that is not a stream, in bytes.
@@ -31,8 +31,8 @@ pub(crate) enum Content {
     Whole(Vec<u8>),
     /// The body of an error status.
     Rejected(Vec<u8>),
-    /// Why the body of a successful response does not have the requested form, and the bytes of the body.
-    Unexpected(String, Vec<u8>),
+    /// The body of a successful response that does not have the requested form.
+    Unexpected(Mismatch, Vec<u8>),
 }
 
 impl Content {
@@ -97,12 +97,13 @@ impl Body {
             let redirects = (300..400).contains(&head.status);
             self.location = head.header("location").filter(|_| redirects).map(str::to_owned);
             Content::Rejected(Vec::new())
-        } else if let Some(why) = mismatch(self.framing, head) {
-            Content::Unexpected(why, Vec::new())
         } else {
             self.parsed.times(server_times::of_head(head));
             self.decode.head(head, &mut self.parsed);
             match self.framing {
+                framing if let Some(mismatch) = mismatch(framing, head) => {
+                    Content::Unexpected(mismatch, Vec::new())
+                }
                 Framing::Sse => Content::Sse(Decoder::new()),
                 Framing::Delimited => Content::Delimited(Vec::new()),
                 Framing::WholeBody => Content::Whole(Vec::new()),
@@ -141,6 +142,20 @@ impl Body {
                     body.extend_from_slice(bytes);
                 }
             }
+            Content::Unexpected(mismatch, begin) if mismatch.may_be_stream => {
+                let all = [&**begin, bytes].concat();
+                match begins_as_stream(&all) {
+                    None => *begin = all,
+                    Some(is_stream) => {
+                        mismatch.may_be_stream = false;
+                        begin.clear();
+                        if is_stream {
+                            self.content = Content::Sse(Decoder::new());
+                        }
+                        self.bytes(&all);
+                    }
+                }
+            }
             Content::Rejected(body) | Content::Unexpected(_, body) => {
                 let room = MAX_QUOTED_BYTES.saturating_sub(body.len());
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -175,7 +190,7 @@ impl Body {
                     None => whole_body(&body, &mut *self.decode, &mut self.parsed),
                 }
             }
-            Content::Unexpected(why, body) => {
+            Content::Unexpected(Mismatch { why, .. }, body) => {
                 if serde_json::from_slice(body).is_ok_and(|value| ErrorSigns::of(&value).is_error())
                 {
                     let message = error_message(200, body, self.parsed.secrets());

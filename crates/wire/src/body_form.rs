@@ -31,13 +31,22 @@ pub(crate) fn delimited(
     partial.len()
 }
 
-/// Checks the header fields of a successful response. Returns why its body does not have the requested form;
-/// `None` if the header fields fit, or if `content-type` is missing.
-pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
+/// How the header fields of a response differ from those of the requested form.
+pub(crate) struct Mismatch {
+    /// The difference in words.
+    pub(crate) why: String,
+    /// Whether only the media type differs from that of server-sent events. Servers and proxies send such streams with
+    /// other types, too, so the first bytes of the body decide.
+    pub(crate) may_be_stream: bool,
+}
+
+/// Checks the header fields of a successful response; `None` if they fit, or if `content-type` is missing.
+pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<Mismatch> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")
     {
-        return Some(format!("the body has content-encoding {coding:?}, which was not requested"));
+        let why = format!("the body has content-encoding {coding:?}, which was not requested");
+        return Some(Mismatch { why, may_be_stream: false });
     }
     let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
     let (requested, fits) = match framing {
@@ -50,5 +59,15 @@ pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
             ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
         }
     };
-    (!fits).then(|| format!("{requested} was requested, but the server answered with {media_type}"))
+    let may_be_stream = framing == Framing::Sse;
+    let advice = match may_be_stream && media_type == "application/json" {
+        true => " (--no-stream measures a server that sends no streams)",
+        false => "",
+    };
+    (!fits).then(|| Mismatch {
+        why: format!(
+            "{requested} was requested, but the server answered with {media_type}{advice}"
+        ),
+        may_be_stream,
+    })
 }

@@ -14,6 +14,22 @@ use memchr::memchr2;
 
 /// The largest message that is accepted, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The beginnings of lines of a stream.
+const FIELDS: [&[u8]; 6] = [b"data:", b"event:", b"id:", b"retry:", b"error:", b":"];
+
+/// Whether a body that begins with these bytes is a stream of server-sent events; `None` if more bytes are needed.
+pub(crate) fn begins_as_stream(bytes: &[u8]) -> Option<bool> {
+    if BOM.starts_with(bytes) {
+        return None;
+    }
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii_start();
+    if FIELDS.iter().any(|field| bytes.starts_with(field)) {
+        return Some(true);
+    }
+    (!FIELDS.iter().any(|field| field.starts_with(bytes))).then_some(false)
+}
+
 /// The name of an error event, and of an error field.
 const ERROR: &str = "error";
 

@@ -183,10 +183,13 @@ pub fn compare(
     };
     let cells = contender.cells();
     if !baseline.cells().iter().any(|cell| cells.contains(cell)) {
-        return Err(NothingInCommon {
-            baseline: baseline.name.clone(),
-            contender: contender.name.clone(),
-        });
+        let empty = [baseline, contender].into_iter().find(|side| side.series.is_empty());
+        let why = empty.map_or_else(
+            || "they have no cell with the same lengths; measure both with one plan".to_owned(),
+            |side| format!("{} has no figures: no request of it completed", side.name),
+        );
+        let (baseline, contender) = (baseline.name.clone(), contender.name.clone());
+        return Err(NothingInCommon { baseline, contender, why });
     }
     let mut all = series::overall(&pairs);
     all.extend(pairs);
@@ -228,15 +231,14 @@ fn of_most_repeats(rows: &[Row]) -> Design {
 
 /// The error that two runs have no cell in common.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{baseline} and {contender} cannot be compared: they have no cell with the same lengths; \
-        measure both with one plan"
-)]
+#[error("{baseline} and {contender} cannot be compared: {why}")]
 pub struct NothingInCommon {
     /// The name of the baseline.
     pub baseline: String,
     /// The name of the contender.
     pub contender: String,
+    /// The reason, in words.
+    pub why: String,
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {

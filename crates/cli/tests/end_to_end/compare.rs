@@ -85,6 +85,20 @@ fn a_gate_sets_the_exit_code_and_a_different_workload_gives_a_warning() {
     assert_eq!(compare(&["--gate", "e2e_p50<+20%", "--strict"]).0, Some(3));
     let (code, _, told) = compare(&["--gate", "e2e_p5<+25%"]);
     assert!(code == Some(2) && told.contains("did you mean"), "{told}");
+    let mut failed = of.clone();
+    for place in ["/cells/0", "/cells/0/passes/0"] {
+        for (key, value) in failed.pointer_mut(place).and_then(Value::as_object_mut).expect(place) {
+            match key {
+                key if key.ends_with("_ms") || key.starts_with("per_user") => *value = Value::Null,
+                key if key.ends_with("_per_s") => *value = 0.into(),
+                _ => {}
+            }
+        }
+    }
+    std::fs::write(folder.path().join("failed.json"), failed.to_string()).expect("written");
+    let out = inferometer(folder.path(), &["compare", &a, "failed.json"]);
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert!(told.contains("failed.json has no figures"), "{told}");
     let (_, text, _) = compare(&["--json"]);
     let document: Value = serde_json::from_str(&text).expect("JSON");
     let rows = document["comparisons"][0]["rows"].as_array().expect("rows");

@@ -78,6 +78,8 @@ impl UsageBody {
         let image = image.or(multimodal.and_then(|it| it.image));
         let audio = prompt_details.and_then(|it| it.audio_tokens);
         let audio = audio.or(multimodal.and_then(|it| it.audio));
+        // Every request has a prompt: gateways send 0 for what they do not count.
+        let prompt = prompt.filter(|prompt| *prompt > 0);
         Usage { prompt, completion, cached, reasoning, image, audio }
     }
 

@@ -113,7 +113,24 @@ fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message()
             "inside message 2",
         ),
         ("until close", true, until_close(events, &good), Outcome::Complete, ""),
-        ("no media type", true, until_close("", &good), Outcome::Malformed, "server-sent"),
+        ("no media type", true, until_close("", &good), Outcome::Complete, ""),
+        ("a stream as plain text", true, response(200, "text/plain", &good), Outcome::Complete, ""),
+        ("a stream as JSON", true, response(200, json, &good), Outcome::Complete, ""),
+        (
+            "a stream as JSON after a comment and a mark of its encoding",
+            true,
+            response(200, json, &format!("\u{feff}: hi\n\n{good}")),
+            Outcome::Complete,
+            "",
+        ),
+        ("plain text", true, response(200, "text/plain", "data"), Outcome::Malformed, "text/plain"),
+        (
+            "a body where a stream was asked",
+            true,
+            response(200, json, WHOLE),
+            Outcome::Malformed,
+            "--no-stream",
+        ),
         ("a whole body", false, response(200, json, WHOLE), Outcome::Complete, ""),
         (
             "after a 100",
@@ -132,6 +149,16 @@ fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message()
         let in_pieces = read(COMPLETIONS, stream, bytes.chunks(1));
         assert_eq!(in_pieces.outcome, outcome, "{name} byte by byte");
         assert_eq!((in_pieces.kinds, in_pieces.keep_alive), (reading.kinds, reading.keep_alive));
+    }
+}
+
+#[test]
+fn a_prompt_of_no_tokens_is_a_count_that_the_server_does_not_have() {
+    for (stated, expected) in [(0, None), (7, Some(7))] {
+        let usage = format!(r#"{{"prompt_tokens":{stated},"completion_tokens":1}}"#);
+        let body = WHOLE.replace(r#"{"completion_tokens":1}"#, &usage);
+        let reading = read(COMPLETIONS, true, [&sse(&[&body])[..]]);
+        assert_eq!((reading.usage.prompt, reading.usage.completion), (expected, Some(1)));
     }
 }
 

@@ -78,7 +78,12 @@ pub(crate) fn runs(
             what: format!("result {} does not have the format of the first result", at + 1),
         }));
     }
-    Some(format.read(source, documents))
+    let found = format.read(source, documents).and_then(|imports| {
+        let is_empty = imports.iter().any(|import| import.summary.cells.is_empty());
+        let what = || "it contains no results".to_owned();
+        if is_empty { Err(source.malformed(format.name, what())) } else { Ok(imports) }
+    });
+    Some(found)
 }
 
 impl Format {
