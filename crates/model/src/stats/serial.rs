@@ -41,6 +41,9 @@ const MOST_COSINES_OF_SLOW: usize = 6;
 const SLOW_RATIO: f64 = 2.5;
 /// The number of steps from 0 to 1 in which the best share of decaying fluctuations is searched.
 const SHARES: u32 = 20;
+/// Longer series are summed in blocks, at least this number of them. With 50 cosines, the variance then differs by less than
+/// 0.1 %.
+const FEWEST_BLOCKS: usize = 4_096;
 /// The number of cosines that are computed together.
 const TOGETHER: usize = 4;
 
@@ -126,25 +129,31 @@ fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>,
 fn projections(values: &[f64], count: usize) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    let sums = (1..=count).step_by(TOGETHER).flat_map(|first| sums(values, mean, first));
+    // The cosines hardly change within a block.
+    let width = (values.len() / FEWEST_BLOCKS).max(1);
+    let blocks: Vec<f64> =
+        values.chunks(width).map(|block| block.iter().map(|value| value - mean).sum()).collect();
+    let length = n / width as f64;
+    let sums = (1..=count).step_by(TOGETHER).flat_map(|first| sums(&blocks, length, first));
     sums.take(count).map(|sum| sum * (2.0 / n).sqrt()).collect()
 }
 
-/// The sums of the values, minus their mean, times the cosines of type II from number `first` on.
+/// The sums of the values times the cosines of type II from number `first` on. `length` is the number of values; the last
+/// one may be the sum of fewer others, so that it is not a whole number.
 ///
 /// Each angle is rotated from one value to the next, because computing a cosine for each value would take longer than
 /// everything else here. Several angles are rotated together: they do not wait for each other, and one instruction
 /// computes two of them.
-fn sums(values: &[f64], mean: f64, first: usize) -> [f64; TOGETHER] {
+fn sums(values: &[f64], length: f64, first: usize) -> [f64; TOGETHER] {
     let steps: [f64; TOGETHER] =
-        std::array::from_fn(|at| std::f64::consts::PI * (first + at) as f64 / values.len() as f64);
+        std::array::from_fn(|at| std::f64::consts::PI * (first + at) as f64 / length);
     let (sin, cos) = (steps.map(f64::sin), steps.map(f64::cos));
     let mut x = steps.map(|step| (step / 2.0).cos());
     let mut y = steps.map(|step| (step / 2.0).sin());
     let mut sums = [0.0; TOGETHER];
     for value in values {
         for at in 0..TOGETHER {
-            sums[at] += (value - mean) * x[at];
+            sums[at] += value * x[at];
             (x[at], y[at]) = (x[at] * cos[at] - y[at] * sin[at], x[at] * sin[at] + y[at] * cos[at]);
         }
     }
@@ -164,6 +173,26 @@ mod tests {
         let squares: f64 = projections(&values, 7).iter().map(|p| p * p).sum();
         assert!((squares / 7.0 - variance).abs() < 1e-12);
         assert_eq!(long_run(&values[..2], None, 6, 0.0), None);
+    }
+
+    #[test]
+    fn a_long_series_has_nearly_the_same_projections_in_blocks() {
+        let mut rng = seed::rng(1, &["blocks"]);
+        let mut last = 0.0;
+        let values: Vec<f64> = (0..50_003)
+            .map(|_| {
+                last = 0.99 * last + seed::normal(&mut rng);
+                last
+            })
+            .collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+        let exact = [1, 5, 9, 45].map(|first| sums(&centred, n, first)[0] * (2.0 / n).sqrt());
+        let in_blocks = projections(&values, 45);
+        for (exact, found) in exact.into_iter().zip([1, 5, 9, 45].map(|at| in_blocks[at - 1])) {
+            assert!((found / exact - 1.0).abs() < 2e-3, "{found} {exact}");
+        }
     }
 
     /// The estimated variance divided by the true one, averaged over many series of `n` values.
