@@ -194,10 +194,10 @@ pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     // For keys of flattened groups, the error has no path; the key is used instead.
     let path = error.path().to_string();
     let path = if path.starts_with(key) { path } else { key.to_owned() };
-    Some(format!(
-        "`{path}` has a value of the wrong type: {}",
-        without_texts(&error.inner().to_string())
-    ))
+    let why = without_texts(&error.inner().to_string());
+    let is_about_keys = why.contains("is not a key") || why.starts_with("missing field");
+    let about = if is_about_keys { ":" } else { " has a value of the wrong type:" };
+    Some(format!("`{path}`{about} {why}"))
 }
 
 /// Reads the keys of a plan file, or of another file with the same keys. The keys are not checked.

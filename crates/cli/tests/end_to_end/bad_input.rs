@@ -292,7 +292,10 @@ fn a_share_without_a_percent_sign_and_a_wrong_key_of_a_target_get_a_remedy() {
     let search = ["search", "--predict", "--slo", "ttft_p99<1s", "--precision", "5"];
     for (arguments, words) in [
         (&search[..], "`5` is not a share"),
-        (&["predict", "two.toml"], "unknown field `target`, expected one of `name`, `url`"),
+        (
+            &["predict", "two.toml"],
+            "`target[0].target`: `target` is not a key; there are: name, url",
+        ),
         (&["predict", "--card", "rtx4090"], "(did you mean `rtx-4090`?)"),
         (&["predict", "--model", "llama-3-70b"], "(did you mean `llama-3.1-70b`?)"),
     ] {

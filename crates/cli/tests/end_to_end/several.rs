@@ -216,10 +216,10 @@ fn mistakes_in_any_server_are_reported_before_a_server_is_started() {
     let folder = folder();
     for (plan, words) in [
         ("[server]\npreset = 'vlm'\n", "did you mean `vllm`?"),
-        ("[server]\ncomand = ['x']\n", "unknown field `comand`"),
+        ("[server]\ncomand = ['x']\n", "comand` is not a key (did you mean `command`?)"),
         ("[server]\npreset = 'vllm'\n", "model: is missing"),
         ("target = 'http://a:1'\n[server]\ncommand = ['x']\n", "leave out"),
-        ("[[target]]\nurl = 'http://a:1'\nrate = [1]\n", "unknown field `rate`"),
+        ("[[target]]\nurl = 'http://a:1'\nrate = [1]\n", "rate` is not a key"),
         ("rounds = 0\n", "rounds"),
         ("target = 'http://a:1'\nspeed = 2\nrounds = 3\n", "error: speed (--speed): applies"),
     ] {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use inferometer_model::did_you_mean;
+
 use super::{limits::MAX_REQUESTS, values::Value};
 
 /// One mistake in a spec.
@@ -54,7 +56,15 @@ pub fn without_texts(why: &str) -> String {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
         _ => why.to_owned(),
     };
-    in_plain_words(&why).unwrap_or(why)
+    in_plain_words(&why).or_else(|| no_such_key(&why)).unwrap_or(why)
+}
+
+/// Rewrites the parser's message about an unknown key of a table; `None` for another message.
+fn no_such_key(why: &str) -> Option<String> {
+    let mut names = why.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let (field, known) = (names.next()?, names.collect::<Vec<_>>());
+    let advice = did_you_mean(field, known.iter().copied());
+    Some(format!("`{field}` is not a key{advice}; there are: {}", known.join(", ")))
 }
 
 /// Rewrites the parser's message about a type in simple words; `None` if the message is not about a
@@ -188,7 +198,11 @@ mod tests {
                 "invalid value: integer `-1`, expected u32",
                 "-1, where a whole number from 0 to 4294967295 is expected",
             ),
-            ("unknown field `a`, expected `b`", "unknown field `a`, expected `b`"),
+            ("missing field `a`", "missing field `a`"),
+            (
+                "unknown field `rats`, expected one of `rate`, `input`",
+                "`rats` is not a key (did you mean `rate`?); there are: rate, input",
+            ),
         ] {
             assert_eq!(without_texts(why), told);
         }
