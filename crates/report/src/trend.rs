@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::compare::{FEWEST_RUNS, FigureTrend, LevelChange, Trend};
+use inferometer_analysis::compare::{
+    FEWEST_FOR_CHANGE, FEWEST_RUNS, FigureTrend, LevelChange, Trend, Workload,
+};
 use inferometer_model::digits::{Decimals, counted, percent};
 
 use crate::{MISSING, Table, left, right, significant};
 
-/// The figures that one sentence names; the table has the others.
+/// The figures that one sentence names; the table has the others. Also the warnings that a text has.
 const MOST_NAMED: usize = 4;
 
 /// What changed, the latest change first. Each text begins with the run since which it is so.
@@ -77,9 +79,89 @@ pub(crate) fn name(trend: &Trend, at: usize) -> String {
     if run.label == day { run.label.clone() } else { format!("{} ({day})", run.label) }
 }
 
+/// The answer if no figure changed.
+pub fn without_a_change(trend: &Trend) -> String {
+    let known = trend.newest().map(|figure| figure.values.len()).max().unwrap_or_default();
+    match trend.can_show_a_change() {
+        true => format!("no change is found in {}", counted(known, "run")),
+        false => format!(
+            "it is unknown whether a figure changed: a figure needs {FEWEST_FOR_CHANGE} runs, and those of the newest run \
+             have {known}"
+        ),
+    }
+}
+
+/// The figures without a change, in a sentence for those with enough runs and one for the others.
+fn unchanged(trend: &Trend) -> Vec<String> {
+    let figures = trend.figures.iter().filter(|figure| figure.changes.is_empty());
+    let (known, short): (Vec<_>, Vec<_>) = figures.partition(|figure| figure.can_show_a_change());
+    let mut told = Vec::new();
+    let mut deviations: Vec<f64> = known.iter().filter_map(|one| one.deviation_pct).collect();
+    deviations.sort_by(f64::total_cmp);
+    if let [least, .., most] | [least @ most] = deviations.as_slice() {
+        let middle = deviations[deviations.len() / 2];
+        told.push(format!(
+            "{} without a change; run to run {middle:.1} % ({least:.1} to {most:.1})",
+            counted(known.len(), "figure")
+        ));
+    }
+    if let Some(most) = short.iter().map(|figure| figure.values.len()).max() {
+        let figures = counted(short.len(), "figure");
+        told.push(format!("{figures} with too few runs: at most {most} of {FEWEST_FOR_CHANGE}"));
+    }
+    told
+}
+
+/// What limits the meaning of the figures of runs: each text once, with its run or its number of runs, the latest first.
+pub fn warnings(trend: &Trend) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (at, run) in trend.runs.iter().enumerate().rev() {
+        for text in &run.warnings {
+            match told.iter_mut().find(|(known, _)| known == text) {
+                Some((_, runs)) => runs.push(at),
+                None => told.push((text, vec![at])),
+            }
+        }
+    }
+    let more = told.len().saturating_sub(MOST_NAMED);
+    let mut lines: Vec<String> = told
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(text, runs)| match runs.as_slice() {
+            [run] => format!("{} {text}", name(trend, *run)),
+            runs => format!("in {} of {} runs: {text}", runs.len(), trend.runs.len()),
+        })
+        .collect();
+    if more > 0 {
+        lines.push(format!("{} in other runs: --json has all", counted(more, "more warning")));
+    }
+    lines
+}
+
+/// What the runs measured, if not all measured the same; otherwise empty.
+pub fn workloads(trend: &Trend) -> Vec<String> {
+    let others = trend.workloads.iter().enumerate().skip(1);
+    let line = |(at, one): (usize, &Workload)| {
+        let facts = one.differing.iter().take(MOST_NAMED);
+        let facts = facts.map(|[name, ours, theirs]| format!("{name}: {ours} -> {theirs}"));
+        format!(
+            "workload {}: {} that measured something else, from {} on, so their figures are separate: {}",
+            at + 1,
+            counted(one.runs, "run"),
+            name(trend, one.first),
+            facts.collect::<Vec<_>>().join(", ")
+        )
+    };
+    others.map(line).collect()
+}
+
 /// A row for each figure.
 pub fn table(trend: &Trend) -> Table {
-    Table::of(trend.figures.iter().map(|figure| {
+    of_figures(trend, |_| true)
+}
+
+fn of_figures(trend: &Trend, is_shown: impl Fn(&&FigureTrend) -> bool) -> Table {
+    Table::of(trend.figures.iter().filter(is_shown).map(|figure| {
         let last = figure.changes.last();
         let first = figure.changes.first().map_or(figure.level, |change| change.before);
         let deviation = figure.deviation_pct.map_or(MISSING.to_owned(), |pct| format!("{pct:.1}"));
@@ -121,23 +203,25 @@ pub fn explanation(trend: &Trend) -> String {
     )
 }
 
-/// The trend for a terminal.
+/// The trend for a terminal: the answer, the figures that changed, and how sure it is.
 pub fn text(trend: &Trend, left_out: &[String]) -> String {
     let mut out = String::new();
     let told = sentences(trend);
     match told.is_empty() {
-        true => out += "no change is found\n",
+        true => out += &format!("{}\n", without_a_change(trend)),
         false => told.iter().for_each(|sentence| out += &format!("{sentence}\n")),
     }
-    let lines = table(trend).to_terminal(14);
     out.push('\n');
-    lines
-        .heading
-        .into_iter()
-        .chain([lines.rule])
-        .chain(lines.rows)
-        .for_each(|line| out += &(line + "\n"));
-    let _ = writeln!(out, "\n{}", explanation(trend));
+    if !told.is_empty() {
+        let lines = of_figures(trend, |figure| !figure.changes.is_empty()).to_terminal(14);
+        let all = lines.heading.into_iter().chain([lines.rule]).chain(lines.rows);
+        all.for_each(|line| out += &(line + "\n"));
+        out.push('\n');
+    }
+    unchanged(trend).iter().for_each(|line| out += &format!("{line}\n"));
+    workloads(trend).iter().for_each(|line| out += &format!("{line}\n"));
+    warnings(trend).iter().for_each(|line| out += &format!("warning: {line}\n"));
     left_out.iter().for_each(|why| out += &format!("left out: {why}\n"));
+    let _ = writeln!(out, "\n{}", explanation(trend));
     out
 }

@@ -2,7 +2,7 @@
 
 use inferometer_analysis::compare::{Subject, Trend, TrendRun};
 use inferometer_plan::Plan;
-use inferometer_store::{RunFilter, RunKind, RunRow, Store, StoreError};
+use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
 /// How runs are called in a trend, other than by a tag `KEY=VALUE`.
 const DAY: &str = "day";
@@ -50,7 +50,9 @@ pub fn trend(
     let by = by.unwrap_or(if has_commit { COMMIT } else { DAY });
     let called = runs.into_iter().map(|(row, subject)| {
         let label = label(&row, by);
-        (TrendRun { run: row.id.to_string(), label, started_at: row.started_at }, subject)
+        let ended = Some(row.state).filter(|state| *state != RunState::Complete);
+        let warnings = ended.map(|state| format!("is {}", state.name())).into_iter().collect();
+        (TrendRun { run: row.id.to_string(), label, started_at: row.started_at, warnings }, subject)
     });
     let called: Vec<(TrendRun, Subject)> = called.collect();
     Ok((Trend::of(&called, figures, false_alarms), left_out))

@@ -35,7 +35,9 @@ pub use reproduction::{Among, Reproduction, ReproductionResult};
 pub use row::BOUNDS_DRIFT;
 pub use series::{Series, TABLE_LOAD};
 pub use subject::Subject;
-pub use trend::{Differing, FEWEST_RUNS, FigureTrend, LevelChange, Trend, TrendRun};
+pub use trend::{
+    Differing, FEWEST_FOR_CHANGE, FEWEST_RUNS, FigureTrend, LevelChange, Trend, TrendRun, Workload,
+};
 pub use unmatched::Unmatched;
 
 use inferometer_model::CellPlan;

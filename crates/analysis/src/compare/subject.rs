@@ -241,6 +241,24 @@ impl Subject {
         self.series.iter().map(|series| series.cell).chain(answered).collect()
     }
 
+    /// The conditions that differ: the name, and the values of both. Prompts of the same kind are no difference.
+    pub(super) fn differing_conditions(&self, other: &Self) -> Vec<[String; 3]> {
+        let by_salt = self.has_the_same_kind_of_prompts(other);
+        let both_files = [self, other].iter().all(|it| it.conditions.contains_key(TOKENIZER_FILE));
+        let is_explained = |key: &str| match key {
+            WORKLOAD => by_salt,
+            // The hash of a file identifies it more reliably than its path.
+            TOKENIZER => both_files,
+            _ => false,
+        };
+        let differs = |(key, ours): (&&'static str, &String)| {
+            let theirs = other.conditions.get(key).filter(|theirs| *theirs != ours)?;
+            Some([(*key).to_owned(), ours.clone(), theirs.clone()])
+        };
+        let telling = self.conditions.iter().filter(|(key, _)| !is_explained(key));
+        telling.filter_map(differs).collect()
+    }
+
     /// Warnings about differences from another subject, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let told = |subject: &Self| -> Vec<String> {
@@ -253,21 +271,12 @@ impl Subject {
         }
         let mut warnings = [told(self), told(other)].concat();
         let by_salt = self.has_the_same_kind_of_prompts(other);
-        let both_files = [self, other].iter().all(|it| it.conditions.contains_key(TOKENIZER_FILE));
-        let is_explained = |key: &str| match key {
-            WORKLOAD => by_salt,
-            // The hash of a file identifies it more reliably than its path.
-            TOKENIZER => both_files,
-            _ => false,
-        };
-        for (key, ours) in self.conditions.iter().filter(|(key, _)| !is_explained(key)) {
-            if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
-                warnings.push(format!(
-                    "{key} differs ({ours} and {theirs}): the two did different work, or their \
-                        figures have different meanings"
-                ));
-            }
-        }
+        warnings.extend(self.differing_conditions(other).iter().map(|[key, ours, theirs]| {
+            format!(
+                "{key} differs ({ours} and {theirs}): the two did different work, or their \
+                    figures have different meanings"
+            )
+        }));
         if self.conditions.is_empty() != other.conditions.is_empty() {
             warnings.push(
                 "one of the two was published, or measured by another program: its method cannot \

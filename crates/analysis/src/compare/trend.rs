@@ -2,11 +2,13 @@
 //! how much. It reads no clock. The module `levels` has the statistics.
 
 mod levels;
+mod workloads;
 
 use serde::{Deserialize, Serialize};
 
-pub use levels::FEWEST_RUNS;
-use levels::{Limits, levels, machine};
+pub use levels::{FEWEST_FOR_CHANGE, FEWEST_RUNS};
+use levels::{Levels, Limits, levels, machine};
+pub use workloads::Workload;
 
 use super::series::Series;
 use super::subject::WORKLOAD;
@@ -23,8 +25,11 @@ pub struct Trend {
     pub false_alarms: f64,
     /// The figures, in the order of the first run.
     pub figures: Vec<FigureTrend>,
-    /// Facts that differ between one run and the next one, apart from what differs in every run.
+    /// Facts that differ between one run and the next one of its workload, apart from what differs in every run.
     pub differing: Vec<Differing>,
+    /// What the runs measured: one entry if all measured the same.
+    #[serde(default)]
+    pub workloads: Vec<Workload>,
 }
 
 /// A run of a series.
@@ -36,6 +41,9 @@ pub struct TrendRun {
     pub label: String,
     /// When the run began, RFC 3339, UTC.
     pub started_at: String,
+    /// What limits the meaning of its figures, each as the predicate of a sentence: `has failed requests: 2 of 60`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Facts that differ between a run and the run before it.
@@ -50,6 +58,9 @@ pub struct Differing {
 /// One figure over the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureTrend {
+    /// The index of the workload. Figures of different workloads are different figures.
+    #[serde(default)]
+    pub workload: usize,
     /// The cell.
     pub cell: Option<CellPlan>,
     /// The load of the pass, as text.
@@ -92,40 +103,39 @@ pub struct LevelChange {
 impl Trend {
     /// The trend of runs, which must be in the order in which they began. `figures`: only these figures; all if empty.
     pub fn of(runs: &[(TrendRun, Subject)], figures: &[String], false_alarms: f64) -> Self {
-        let mut series: Vec<(Series, Vec<(usize, f64)>)> = Vec::new();
-        for (at, (_, subject)) in runs.iter().enumerate() {
-            for one in &subject.series {
-                if !figures.is_empty() && !figures.contains(&one.figure) {
-                    continue;
-                }
-                let log = one.values.iter().map(|value| value.ln()).sum::<f64>()
-                    / one.values.len() as f64;
-                match series.iter_mut().find(|(known, _)| known.is_same_figure(one)) {
-                    Some((_, logs)) => logs.push((at, log)),
-                    None => series.push((one.clone(), vec![(at, log)])),
-                }
-            }
-        }
-        let tests = series.iter().filter(|(_, logs)| logs.len() > FEWEST_RUNS).count().max(1);
+        let subjects: Vec<&Subject> = runs.iter().map(|(_, subject)| subject).collect();
+        let (workloads, of_runs) = workloads::of(&subjects);
+        let series = series(&subjects, &of_runs, figures);
+        let values: Vec<_> = series.iter().map(|(.., values)| values.clone()).collect();
+        let tests = values.iter().filter(|values| values.len() > FEWEST_RUNS).count().max(1);
         let mut limits = Limits::new(false_alarms, tests);
-        let all: Vec<Vec<f64>> = series.iter().map(|(_, values)| logs(values)).collect();
-        let machine = machine(&all, &mut limits);
-        let pairs = runs.windows(2).enumerate();
-        let differing = pairs.map(|(at, pair)| {
-            let mut facts = pair[0].1.differences(&pair[1].1).1;
-            // Each night has other prompts of the same kind.
-            facts.retain(|[name, ..]| name != WORKLOAD);
-            Differing { run: at + 1, facts }
+        let machine = machine(runs.len(), &values, &mut limits);
+        let figures = series.iter().map(|(workload, one, values)| FigureTrend {
+            workload: *workload,
+            ..FigureTrend::of(one, values, &machine, &mut limits)
         });
+        let told = |(run, subject): &(TrendRun, Subject)| {
+            let warnings = [run.warnings.clone(), subject.warnings.clone()].concat();
+            TrendRun { warnings, ..run.clone() }
+        };
         Self {
-            runs: runs.iter().map(|(run, _)| run.clone()).collect(),
+            runs: runs.iter().map(told).collect(),
             false_alarms,
-            figures: series
-                .into_iter()
-                .map(|(one, values)| FigureTrend::of(&one, &values, machine, &mut limits))
-                .collect(),
-            differing: differing.filter(|one| !one.facts.is_empty()).collect(),
+            figures: figures.collect(),
+            differing: differing(&subjects, &of_runs),
+            workloads,
         }
+    }
+
+    /// The figures of the newest run. A run that measured something else than the runs before has figures of its own.
+    pub fn newest(&self) -> impl Iterator<Item = &FigureTrend> {
+        let last = self.runs.len().saturating_sub(1);
+        self.figures.iter().filter(move |one| one.values.last().is_some_and(|it| it.0 == last))
+    }
+
+    /// Whether any figure of the newest run has enough runs to show a change.
+    pub fn can_show_a_change(&self) -> bool {
+        self.newest().any(FigureTrend::can_show_a_change)
     }
 
     /// One row for each figure, in which its last change is a difference, if it was found in the last `within` runs. So
@@ -137,7 +147,7 @@ impl Trend {
             let is_same = |change: &LevelChange| change.is_worse;
             Row {
                 cell: figure.cell,
-                load: figure.load.clone(),
+                load: figure.of_workload(&figure.load),
                 figure: figure.figure.clone(),
                 higher_is_better: figure.higher_is_better,
                 baseline: change.map_or(figure.level, |change| change.before),
@@ -149,6 +159,9 @@ impl Trend {
                 design: super::Design::BeforeAfter { drift_is_bounded: true },
                 over_time: [None, None],
                 verdict: match change.map(is_same) {
+                    None if !figure.can_show_a_change() => {
+                        RowVerdict::NotEnoughData { needed: FEWEST_FOR_CHANGE as u32 }
+                    }
                     None => RowVerdict::NoDifference,
                     Some(true) => RowVerdict::Worse,
                     Some(false) => RowVerdict::Better,
@@ -160,10 +173,9 @@ impl Trend {
 }
 
 impl FigureTrend {
-    fn of(series: &Series, values: &[(usize, f64)], machine: f64, limits: &mut Limits) -> Self {
-        let logs = logs(values);
-        let (found, levels) = levels(&logs, machine, limits);
-        let changes = levels.windows(2).zip(&found).map(|(pair, &(since, found))| {
+    fn of(series: &Series, values: &[(usize, f64)], machine: &[f64], limits: &mut Limits) -> Self {
+        let Levels { changes, levels, .. } = levels(values, machine, limits);
+        let changes = levels.windows(2).zip(&changes).map(|(pair, &(since, found))| {
             let [before, after] = [&pair[0], &pair[1]];
             let (difference, half) = after.against(before);
             let percent = |log: f64| 100.0 * log.exp_m1();
@@ -179,27 +191,70 @@ impl FigureTrend {
         });
         let last = levels.last().expect("invariant: a series has at least one value");
         Self {
+            workload: 0,
             cell: series.cell,
             load: series.load.clone(),
             figure: series.figure.clone(),
             higher_is_better: series.higher_is_better,
             values: values.iter().map(|(at, log)| (*at, log.exp())).collect(),
             level: last.mean.exp(),
-            deviation_pct: (logs.len() >= FEWEST_RUNS).then(|| 100.0 * last.deviation().exp_m1()),
+            deviation_pct: (values.len() >= FEWEST_RUNS).then(|| 100.0 * last.deviation().exp_m1()),
             alike: last.noise.alike(),
             changes: changes.collect(),
         }
     }
 
-    /// The cell and the load of the figure, as text.
+    /// Whether there are enough runs to show a change.
+    pub fn can_show_a_change(&self) -> bool {
+        self.values.len() >= FEWEST_FOR_CHANGE
+    }
+
+    /// The cell and the load of the figure, as text. A workload other than the first one is named.
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(String::new, |cell| format!("{cell}, "));
-        format!("{cell}{}", digits::of_load(&self.load))
+        self.of_workload(&format!("{cell}{}", digits::of_load(&self.load)))
+    }
+
+    fn of_workload(&self, place: &str) -> String {
+        match self.workload {
+            0 => place.to_owned(),
+            other => format!("workload {}, {place}", other + 1),
+        }
     }
 }
 
-fn logs(values: &[(usize, f64)]) -> Vec<f64> {
-    values.iter().map(|(_, log)| *log).collect()
+/// The series of all runs, each with its workload, and with the index of each run that has it and the logarithm of its value.
+fn series(
+    runs: &[&Subject],
+    of_runs: &[usize],
+    figures: &[String],
+) -> Vec<(usize, Series, Vec<(usize, f64)>)> {
+    let mut all: Vec<(usize, Series, Vec<(usize, f64)>)> = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let is_chosen = |one: &&Series| figures.is_empty() || figures.contains(&one.figure);
+        for one in run.series.iter().filter(is_chosen) {
+            let logs = one.values.iter().map(|value| value.ln());
+            let value = (at, logs.sum::<f64>() / one.values.len() as f64);
+            let workload = of_runs[at];
+            match all.iter_mut().find(|it| it.0 == workload && it.1.is_same_figure(one)) {
+                Some((.., values)) => values.push(value),
+                None => all.push((workload, one.clone(), vec![value])),
+            }
+        }
+    }
+    all
+}
+
+/// The facts that differ between each run and the run of its workload before it.
+fn differing(runs: &[&Subject], of_runs: &[usize]) -> Vec<Differing> {
+    let of_run = |at: usize| {
+        let before = (0..at).rev().find(|before| of_runs[*before] == of_runs[at])?;
+        let mut facts = runs[before].differences(runs[at]).1;
+        // Each night has other prompts of the same kind.
+        facts.retain(|[name, ..]| name != WORKLOAD);
+        (!facts.is_empty()).then_some(Differing { run: at, facts })
+    };
+    (0..runs.len()).filter_map(of_run).collect()
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ mod texts;
 mod tiny_server;
 mod tls;
 mod trace;
+mod trend;
 mod tune;
 mod web;
 mod workloads;

@@ -1,4 +1,4 @@
-//! `--price` at measurements, at stored runs and in comparisons, and `trend` with its gate.
+//! `--price` at measurements, at stored runs and in comparisons.
 
 use std::fs;
 
@@ -74,32 +74,4 @@ fn what_is_no_price_is_refused_and_an_unknown_number_of_gpus_is_told() {
     assert!(found.clone().any(|finding| finding["code"] == "cost_unknown"), "{run}");
     let (code, _, error) = said(&folder, "compare latest latest --price none=1/gpu-hour");
     assert!(code == Some(2) && error.contains("only for none"), "{error}");
-}
-
-#[test]
-fn a_trend_needs_runs_with_its_tag_and_judges_its_gate() {
-    let folder = TempDir::new().expect("a folder");
-    for commit in ["a", "b"] {
-        assert_eq!(said(&folder, RUN).0, Some(0));
-        assert_eq!(said(&folder, &format!("tag latest nightly commit={commit}")).0, Some(0));
-    }
-    let (code, text, _) = said(&folder, "trend --tag nightly");
-    assert_eq!(code, Some(0));
-    assert!(text.contains("no change is found") && text.contains("2 of 10 runs so far"), "{text}");
-    let document = json(&said(&folder, "trend --tag nightly --figure e2e_p50 --json").1);
-    assert_eq!(document["schema"], "inferometer.trend/1");
-    assert_eq!(document["trend"]["runs"][1]["label"], "b");
-    assert_eq!(document["trend"]["figures"].as_array().map(Vec::len), Some(1));
-    for (flags, code, told) in [
-        ("--gate worse", 0, "PASS: no figure became worse"),
-        ("--gate e2e_p50<+5%", 0, "PASS"),
-        ("--gate no_such<5%", 2, "no_such"),
-        ("--figure no_such", 2, "no run has the figure no_such"),
-        ("--false-alarms 30", 2, "up to 20"),
-        ("--tag other", 2, "no run with results has the tag nightly and other"),
-    ] {
-        let (found, _, error) = said(&folder, &format!("trend --tag nightly {flags}"));
-        assert_eq!(found, Some(code), "{flags}: {error}");
-        assert!(error.contains(told), "{flags}: {error}");
-    }
 }

@@ -29,6 +29,8 @@ pub(crate) fn trend(site: &mut Site, target: &RequestTarget) -> Result<Response,
         context! {
             tags => (), chosen => tags, list => link(&[], &query),
             has_runs => !trend.runs.is_empty(), sentences => text::sentences(&trend),
+            without_a_change => text::without_a_change(&trend),
+            warnings => [text::workloads(&trend), text::warnings(&trend)].concat(),
             table => trusted(page::table(&text::table(&trend))),
             explanation => text::explanation(&trend), left_out,
             figures => figures.collect::<Vec<_>>(),

@@ -41,10 +41,10 @@ pub struct TrendArgs {
     /// if the limit is inside the interval
     #[arg(long, value_name = "worse|CONDITIONS")]
     gate: Option<String>,
-    /// Changes that were found in the last N runs count for --gate
+    /// Changes that were found in the last N runs, and have not changed again, count for --gate
     #[arg(long, value_name = "N", default_value_t = 5, requires = "gate")]
     within: usize,
-    /// Treat undecided gate conditions as missed
+    /// Treat an undecided gate as missed: with fewer than 13 runs, no change can be found
     #[arg(long, requires = "gate")]
     strict: bool,
     /// The database
@@ -118,12 +118,14 @@ fn judged(
                 last.filter(|it| it.is_worse && it.found >= first).into_iter().collect();
         }
         let told = text::sentences(&recent);
-        let judgement = match told.is_empty() {
-            true => Judgement::new(
-                Verdict::Pass,
-                format!("no figure became worse in the last {} runs", arguments.within),
-            ),
-            false => Judgement::new(Verdict::Fail, format!("not met: {}", told.join(" "))),
+        let judgement = if !told.is_empty() {
+            Judgement::new(Verdict::Fail, format!("not met: {}", told.join(" ")))
+        } else if trend.can_show_a_change() {
+            let runs = arguments.within;
+            Judgement::new(Verdict::Pass, format!("no figure became worse in the last {runs} runs"))
+        } else {
+            let open = if arguments.strict { Verdict::Fail } else { Verdict::Undecided };
+            Judgement::new(open, text::without_a_change(trend))
         };
         return Ok((Vec::new(), Some(judgement)));
     }
