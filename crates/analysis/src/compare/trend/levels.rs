@@ -241,17 +241,28 @@ impl Level {
     }
 
     /// The test statistic of later runs: how many standard errors their mean is off the level; and its degrees of freedom. The
-    /// statistic is 0 if fewer than [`AGREEING`] runs are a standard deviation off in this direction.
+    /// statistic is 0 if fewer than [`AGREEING`] runs are a standard deviation off in this direction. A run counts with at most
+    /// as much as that many runs are off, or [`CLIP`] deviations.
     fn test(&self, later: &[f64]) -> (f64, f64) {
-        let n = later.len() as f64;
-        let off = later.iter().map(|log| self.clipped(*log)).sum::<f64>() / n - self.mean;
-        let deviation = self.deviation();
-        let agrees = |log: &&f64| (**log - self.mean) * off.signum() > deviation;
-        let is_shared = later.iter().filter(agrees).count() >= AGREEING;
+        let (n, deviation) = (later.len() as f64, self.deviation());
+        let most = CLIP * deviation;
+        let off = || later.iter().map(|log| log - self.mean);
+        let sign = off().map(|off| off.clamp(-most, most)).sum::<f64>().signum();
+        let mut largest = [f64::NEG_INFINITY; AGREEING];
+        for off in off().map(|off| off * sign) {
+            if off > largest[AGREEING - 1] {
+                largest[AGREEING - 1] = off;
+                largest.sort_by(|one, other| other.total_cmp(one));
+            }
+        }
+        let agreed = largest[AGREEING - 1];
         let alike = self.noise.alike();
+        if agreed <= deviation {
+            return (0.0, self.degrees(alike));
+        }
+        let mean = off().map(|off| (off * sign).clamp(-most, most.max(agreed))).sum::<f64>() / n;
         let variance = of_mean(n, alike) + of_mean(self.runs, alike);
-        let off = if is_shared { off } else { 0.0 };
-        (off / (deviation * variance.sqrt()), self.degrees(alike))
+        (sign * mean / (deviation * variance.sqrt()), self.degrees(alike))
     }
 }
 
@@ -285,7 +296,9 @@ pub(super) fn levels(values: &[(usize, f64)], machine: &[f64], limits: &mut Limi
         let fewest = if of.changes.is_empty() { FEWEST_RUNS } else { FEWEST_LATER };
         let test = |n: usize| {
             let runs = next - begin;
-            let level = (runs >= n + fewest).then(|| so_far[runs - n - 1].under(known))?;
+            // A step of all figures looks like a drift of the machine, so the tested runs do not count for that.
+            let level = || so_far[runs - n - 1].under(machine[values[next - n - 1].0]);
+            let level = (runs >= n + fewest).then(level)?;
             Some(level.test(&logs[next - n..next]))
         };
         let mut is_found = false;
@@ -297,7 +310,7 @@ pub(super) fn levels(values: &[(usize, f64)], machine: &[f64], limits: &mut Limi
             let of_window = |n: &usize| test(*n).map_or(0.0, |(t, _)| t.abs());
             let by_size = |one: &usize, other: &usize| of_window(one).total_cmp(&of_window(other));
             let later = (least..=most).max_by(by_size).unwrap_or(least);
-            let level = so_far[next - begin - later - 1].under(known);
+            let level = so_far[next - begin - later - 1].under(machine[values[next - later - 1].0]);
             of.levels.push(level);
             of.changes.push((next - later, next - 1));
             (begin, before) = (next - later, level.noise);

@@ -74,7 +74,10 @@ fn found_steps(years: u64, noise: Noise, before: usize) -> [f64; 2] {
     for at in 0..years {
         let step = if at % 2 == 0 { 1.05_f64.ln() } else { 0.95_f64.ln() };
         let mut all = year(at, noise);
-        all[0].iter_mut().skip(before).for_each(|(_, log)| *log += step);
+        // A slower server moves all figures.
+        all.iter_mut()
+            .flat_map(|values| values.iter_mut().skip(before))
+            .for_each(|(_, log)| *log += step);
         all.iter_mut().for_each(|values| values.truncate(before + 30));
         let machine = machine(before + 30, &all, &mut limits);
         let Levels { changes, levels, .. } = levels(&all[0], &machine, &mut limits);
@@ -224,4 +227,19 @@ fn the_rows_of_a_trend_are_the_changes_of_the_last_runs() {
     let short = Trend::of(&runs[..5], &[], 0.05);
     assert!(short.figures[0].changes.is_empty() && !short.can_show_a_change());
     assert_eq!(short.rows(5)[0].verdict, RowVerdict::NotEnoughData { needed: 13 });
+}
+
+#[test]
+fn a_step_of_all_figures_together_is_not_taken_for_a_drift_of_the_machine() {
+    let mut all = year(5, COMMON);
+    for values in &mut all {
+        values.truncate(32);
+        values.iter_mut().skip(27).for_each(|(_, log)| *log -= 0.3);
+    }
+    let mut limits = Limits::new(0.05, FIGURES);
+    let machine = machine(32, &all, &mut limits);
+    for values in &all {
+        let found = levels(values, &machine, &mut limits).changes;
+        assert!(matches!(found.as_slice(), [(27, 29..=31)]), "{found:?}");
+    }
 }
