@@ -223,13 +223,16 @@ impl FigureTrend {
     }
 }
 
+/// The index of each run, and the logarithm of its value.
+type Values = Vec<(usize, f64)>;
+
 /// The series of all runs, each with its workload, and with the index of each run that has it and the logarithm of its value.
 fn series(
     runs: &[&Subject],
     of_runs: &[usize],
     figures: &[String],
-) -> Vec<(usize, Series, Vec<(usize, f64)>)> {
-    let mut all: Vec<(usize, Series, Vec<(usize, f64)>)> = Vec::new();
+) -> Vec<(usize, Series, Values)> {
+    let mut all: Vec<(usize, Series, Values)> = Vec::new();
     for (at, run) in runs.iter().enumerate() {
         let is_chosen = |one: &&Series| figures.is_empty() || figures.contains(&one.figure);
         for one in run.series.iter().filter(is_chosen) {
