@@ -194,9 +194,10 @@ fn of_figures(trend: &Trend, is_shown: impl Fn(&&FigureTrend) -> bool) -> Table 
 pub fn explanation(trend: &Trend) -> String {
     format!(
         "{} over {}. At most {} % of years of daily runs have a change that is found although nothing changed, over all \
-         figures together. Run to run: the standard deviation of a run around its level. Alike: the correlation of \
-         neighbouring runs, which a drift of the machine causes; it widens every error. Intervals are 95 % intervals of one \
-         change. A change says since when, not why: the server, its settings or the machine.",
+         figures together, unless the whole machine drifts slowly. Run to run: the standard deviation of a run around its \
+         level. Alike: the correlation of neighbouring runs, which a drift of the machine causes; it widens every error. \
+         Intervals are 95 % intervals of one change. A change says since when, not why: the server, its settings or the \
+         machine.",
         counted(trend.figures.len(), "figure"),
         counted(trend.runs.len(), "run"),
         percent(trend.false_alarms)
