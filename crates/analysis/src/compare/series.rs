@@ -122,8 +122,12 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
     }
     let has_alone = loads.iter().any(|(_, kind)| *kind == PassKind::OneByOne);
     for (load, kind) in loads {
-        let passes: Vec<&PassSummary> =
+        let mut passes: Vec<&PassSummary> =
             cell.passes.iter().filter(|pass| pass.load == load).collect();
+        // As in a cell, a pass that ended early is no repeat of whole ones.
+        if passes.iter().any(|pass| pass.is_whole()) {
+            passes.retain(|pass| pass.is_whole());
+        }
         let over = |figure: &str, more: bool, of: &dyn Fn(&PassSummary) -> Option<f64>| {
             let values = passes.iter().zip(0..).filter_map(|(pass, at)| {
                 // A pass without a start time counts as measured after the pass before it.
@@ -220,4 +224,34 @@ pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
             (over(|pair| &pair.0), over(|pair| &pair.1))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::fixture::steady;
+    use inferometer_model::load::{Bound, PassPlan};
+    use inferometer_model::{StopReason, Timeline};
+
+    use super::*;
+    use crate::{fold::PassFold, pass::PassSummary};
+
+    #[test]
+    fn a_repeat_that_was_cut_off_is_no_value_beside_whole_ones() {
+        let mut fold = PassFold::new(&PassPlan::closed(1, Bound::requests(1)));
+        fold.add(&Timeline::new(&steady(0.0, 20.0, 10.0, 8)));
+        let pass = fold.finish();
+        let of = |rates: &[f64], stopped: &[bool]| {
+            let repeat = |((rate, stopped), repeat): ((&f64, &bool), _)| PassSummary {
+                repeat,
+                requests_per_s: Some(*rate),
+                stopped: stopped.then_some(StopReason::MaxTime),
+                ..pass.clone()
+            };
+            let passes = rates.iter().zip(stopped).zip(1..).map(repeat).collect();
+            let series = of_cell(&crate::cell::cell(16, 8, passes), None);
+            series.into_iter().find(|it| it.figure == "requests_per_s").map(|it| it.values)
+        };
+        assert_eq!(of(&[17.0, 17.5, 14.0], &[false, false, true]), Some(vec![17.0, 17.5]));
+        assert_eq!(of(&[17.0, 17.5], &[true, true]), Some(vec![17.0, 17.5]));
+    }
 }
