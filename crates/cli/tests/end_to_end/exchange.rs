@@ -67,6 +67,7 @@ fn an_import_says_that_records_are_left_out_because_one_pass_has_none() {
     fs::write(folder.path().join("two.json"), file.to_string()).expect("a file");
     let told = stdout(folder.path(), &["import", "two.json"]);
     assert!(told.contains("1 of 2 passes have no data of single requests"), "{told}");
+    assert!(told.contains("figures: `inferometer show 20"), "{told}");
 }
 
 #[test]

@@ -84,5 +84,8 @@ fn words(done: &[Imported]) -> String {
     if !forms.is_empty() {
         let _ = writeln!(text, "imported: {}", forms.join(", "));
     }
+    if let Some(first) = done.first() {
+        let _ = writeln!(text, "figures: `inferometer show {}`", first.run);
+    }
     text
 }
