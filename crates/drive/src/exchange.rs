@@ -36,7 +36,8 @@ pub(crate) struct Fed {
     pub progress: Progress,
     /// The number of token events in the read.
     pub tokens: u64,
-    /// False if the memory of the response is known to be the same: nearly every read is one event in reserved memory.
+    /// False if the memory of the response is known to be the same, apart from a part of a line that this read may have
+    /// begun: nearly every read is one event in reserved memory.
     pub may_have_grown: bool,
 }
 

@@ -18,16 +18,22 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The beginnings of lines of a stream.
 const FIELDS: [&[u8]; 6] = [b"data:", b"event:", b"id:", b"retry:", b"error:", b":"];
 
+/// The number of bytes that show whether a body is a stream.
+const BEGINNING: usize = 64;
+
 /// Whether a body that begins with these bytes is a stream of server-sent events; `None` if more bytes are needed.
 pub(crate) fn begins_as_stream(bytes: &[u8]) -> Option<bool> {
     if BOM.starts_with(bytes) {
         return None;
     }
+    let length = bytes.len();
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii_start();
     if FIELDS.iter().any(|field| bytes.starts_with(field)) {
         return Some(true);
     }
-    (!FIELDS.iter().any(|field| field.starts_with(bytes))).then_some(false)
+    // Otherwise, a body of white space would be stored to its end.
+    let may_begin = FIELDS.iter().any(|field| field.starts_with(bytes)) && length < BEGINNING;
+    (!may_begin).then_some(false)
 }
 
 /// The name of an error event, and of an error field.
@@ -272,5 +278,24 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_bytes_decide_whether_a_body_is_a_stream() {
+        for (bytes, expected) in [
+            (&b"da"[..], None),
+            (b"\xef\xbb", None),
+            (b" \n", None),
+            (b"\n\nevent: a", Some(true)),
+            (b"{\"a\":1}", Some(false)),
+            (&[b' '; BEGINNING], Some(false)),
+        ] {
+            assert_eq!(begins_as_stream(bytes), expected, "{bytes:?}");
+        }
     }
 }

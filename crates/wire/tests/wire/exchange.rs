@@ -123,6 +123,13 @@ fn every_response_has_its_outcome_and_only_a_complete_one_has_no_error_message()
             Outcome::Complete,
             "",
         ),
+        (
+            "white space",
+            true,
+            response(200, "text/plain", &" ".repeat(9_000)),
+            Outcome::Malformed,
+            "text/plain",
+        ),
         ("plain text", true, response(200, "text/plain", "data"), Outcome::Malformed, "text/plain"),
         (
             "a body where a stream was asked",
